@@ -16,7 +16,7 @@
 #include "tools/job/ranges.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/ranks/environment.hpp"
+#include "tools/ranks/program/environment.hpp"
 
 namespace weft::weftrun {
 namespace {

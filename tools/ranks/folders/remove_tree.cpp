@@ -2,7 +2,7 @@
 // The tree is made flat: a folder that is not empty is moved to the top, under a name of ours, before it is looked into.
 // So no depth costs a descriptor or a stack, and no name is a path. The kernel refuses to move what is mounted (EBUSY),
 // which tells a mount from a folder.
-#include "tools/ranks/remove_tree.hpp"
+#include "tools/ranks/folders/remove_tree.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "tools/process/fd.hpp"
-#include "tools/ranks/folder_path.hpp"
+#include "tools/ranks/folders/folder_path.hpp"
 
 namespace weft::ranks {
 namespace {

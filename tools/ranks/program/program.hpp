@@ -9,7 +9,7 @@
 
 #include "tools/job/app.hpp"
 #include "tools/job/interface.hpp"
-#include "tools/ranks/environment.hpp"
+#include "tools/ranks/program/environment.hpp"
 
 namespace weft::ranks {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/ranks/session_folder.hpp"
+#include "tools/ranks/folders/session_folder.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/ranks/folder_path.hpp"
-#include "tools/ranks/remove_tree.hpp"
+#include "tools/ranks/folders/folder_path.hpp"
+#include "tools/ranks/folders/remove_tree.hpp"
 
 namespace weft::ranks {
 

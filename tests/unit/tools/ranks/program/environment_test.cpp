@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks find in their environment.
-#include "tools/ranks/environment.hpp"
+#include "tools/ranks/program/environment.hpp"
 
 #include <gtest/gtest.h>
 

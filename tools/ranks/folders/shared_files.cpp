@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/ranks/shared_files.hpp"
+#include "tools/ranks/folders/shared_files.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -11,8 +11,8 @@
 
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/ranks/folder_path.hpp"
-#include "tools/ranks/remove_tree.hpp"
+#include "tools/ranks/folders/folder_path.hpp"
+#include "tools/ranks/folders/remove_tree.hpp"
 
 namespace weft::ranks {
 

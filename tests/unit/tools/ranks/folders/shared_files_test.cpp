@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/ranks/shared_files.hpp"
+#include "tools/ranks/folders/shared_files.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/ranks/program.hpp"
+#include "tools/ranks/program/program.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tree whose modes keep its owner out, removed by a user for whose processes modes count: not root.
-#include "tools/ranks/remove_tree.hpp"
+#include "tools/ranks/folders/remove_tree.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

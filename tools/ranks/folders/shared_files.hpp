@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tools/ranks/environment.hpp"
+#include "tools/ranks/program/environment.hpp"
 
 namespace weft::ranks {
 

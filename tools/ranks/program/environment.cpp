@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/ranks/environment.hpp"
+#include "tools/ranks/program/environment.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/ranks/folder_path.hpp"
+#include "tools/ranks/folders/folder_path.hpp"
 
 #include <fmt/format.h>
 #include <sys/random.h>
