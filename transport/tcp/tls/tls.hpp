@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transport/tcp/records.hpp"
+#include "transport/tcp/tls/records.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/tcp/tls.hpp"
+#include "transport/tcp/tls/tls.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/crypto.h>

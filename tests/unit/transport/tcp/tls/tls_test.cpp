@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two streams whose bytes the test carries, changes or repeats.
-#include "transport/tcp/tls.hpp"
+#include "transport/tcp/tls/tls.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/bio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/tcp/aes_gcm.hpp"
+#include "transport/tcp/tls/aes_gcm.hpp"
 
 #include <openssl/evp.h>
 #include <sodium.h>

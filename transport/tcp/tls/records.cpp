@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/tcp/records.hpp"
+#include "transport/tcp/tls/records.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records by themselves, and beside OpenSSL's own at the other end of a connection.
-#include "transport/tcp/records.hpp"
+#include "transport/tcp/tls/records.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/bio.h>
@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "transport/tcp/tls.hpp"
+#include "transport/tcp/tls/tls.hpp"
 
 namespace weft::tcp {
 namespace {

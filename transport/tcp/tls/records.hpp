@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "transport/tcp/aes_gcm.hpp"
+#include "transport/tcp/tls/aes_gcm.hpp"
 #include "weft/result.hpp"
 
 using OSSL_LIB_CTX = struct ossl_lib_ctx_st;
