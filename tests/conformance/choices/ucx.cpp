@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
 
-#include "tests/conformance/choices.hpp"
+#include "tests/conformance/choices/choices.hpp"
 #include "transport/ucx/endpoint.hpp"
 
 namespace weft::conformance {

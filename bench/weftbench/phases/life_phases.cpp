@@ -9,9 +9,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "bench/weftbench/marked_cards.hpp"
 #include "bench/weftbench/neighbours.hpp"
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/phases/marked_cards.hpp"
+#include "bench/weftbench/phases/phases.hpp"
 
 namespace weft::bench {
 namespace {

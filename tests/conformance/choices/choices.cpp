@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The list of what the suite runs on: one line for each kind of transport.
-#include "tests/conformance/choices.hpp"
+#include "tests/conformance/choices/choices.hpp"
 
 #include <cstdio>
 #include <cstdlib>

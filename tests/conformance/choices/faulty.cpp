@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tests/conformance/choices.hpp"
 #include "transport/faulty/faulty.hpp"
+#include "tests/conformance/choices/choices.hpp"
 
 namespace weft::conformance {
 namespace {

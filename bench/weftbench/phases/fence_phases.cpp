@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "bench/weftbench/marked_cards.hpp"
-#include "bench/weftbench/rounds.hpp"
+#include "bench/weftbench/phases/marked_cards.hpp"
+#include "bench/weftbench/phases/rounds.hpp"
 
 namespace weft::bench {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first Get of a card that no fence has brought here: direct modex. Nothing is exchanged before it but by fences
 // without data, so that the library cannot know the cards from elsewhere.
-#include "bench/weftbench/marked_cards.hpp"
 #include "bench/weftbench/neighbours.hpp"
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/phases/marked_cards.hpp"
+#include "bench/weftbench/phases/phases.hpp"
 
 namespace weft::bench {
 namespace {

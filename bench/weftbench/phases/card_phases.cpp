@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Putting and getting, without any collective inside what is timed.
 #include "bench/weftbench/neighbours.hpp"
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/phases/phases.hpp"
 
 namespace weft::bench {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tests/conformance/choices.hpp"
+#include "tests/conformance/choices/choices.hpp"
 #include "transport/tcp/transport.hpp"
 
 namespace weft::conformance {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/weftbench/marked_cards.hpp"
+#include "bench/weftbench/phases/marked_cards.hpp"
 
 namespace weft::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 
-#include "bench/weftbench/rounds.hpp"
+#include "bench/weftbench/phases/rounds.hpp"
 
 namespace weft::bench {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/phases/phases.hpp"
 
 #include <time.h>
 

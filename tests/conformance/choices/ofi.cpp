@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stdlib.h>
 
-#include "tests/conformance/choices.hpp"
+#include "tests/conformance/choices/choices.hpp"
 #include "transport/ofi/endpoint.hpp"
 #include "transport/ofi/transport.hpp"
 

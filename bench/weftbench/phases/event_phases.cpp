@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string_view>
 
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/phases/phases.hpp"
 
 namespace weft::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/phases/phases.hpp"
 
 namespace weft::bench {
 
