@@ -102,7 +102,7 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
 ///   latest 512 events, of at most 1 MiB, a process not those that a handler completed with PMIX_EVENT_ACTION_COMPLETE,
 ///   unless it is PMIX_MODEL_DECLARED of the process itself (PMIX_RANGE_PROC_LOCAL).
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: no such range), _LOST_CONNECTION, and those of the host's notify_event
-///   Source: PMIx Standard, chapter "Event Notification". Tests: tests/multiproc/event_test.cpp
+///   Source: PMIx Standard, chapter "Event Notification". Tests: tests/multiproc/event/event_test.cpp
 pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source, pmix_data_range_t range,
                                 const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                 void* cbdata) {

@@ -55,7 +55,7 @@ pmix_status_t fence_of_group_later(const pmix_proc_t& name, const pmix_info_t* i
 ///   _UNREACH (a participant finalized), _LOST_CONNECTION (the server is gone).
 ///   Cost: on one node: one compare-and-swap and one wake; the first fence of a set that is not the whole job is a round
 ///   trip to the server. On n nodes: besides, the rounds of the servers' schedule (docs/design/fence.md).
-///   Tests: tests/multiproc/fence_test.cpp, host_fence_test.cpp
+///   Tests: tests/multiproc/fence/fence_test.cpp, host_fence_test.cpp
 [[gnu::hot]] pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                                       size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {

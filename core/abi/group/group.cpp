@@ -95,7 +95,7 @@ bool destruct_at_board(GroupDestruct& message) {
 ///   Cost: members that have made a group before: as a fence of theirs, on several nodes as a fence that collects data (docs/design/groups.md). The
 ///   first time, and with directives other than PMIX_TIMEOUT: a round trip to the server besides. PMIx_Group_destruct after a construct with
 ///   a context identifier or member data: as a fence.
-///   Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups". Tests: tests/multiproc/group_test.cpp, group_board_test.cpp, cluster_group_test.cpp, construct_test.cpp
+///   Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups". Tests: tests/multiproc/group/group_test.cpp, group_board_test.cpp, cluster_group_test.cpp, construct_test.cpp
 pmix_status_t PMIx_Group_construct(const char* group, const pmix_proc_t* procs, size_t nprocs,
                                    const pmix_info_t* directives, size_t ndirs, pmix_info_t** results,
                                    size_t* nresults) {

@@ -56,7 +56,7 @@ pmix_status_t make_leave(const char* group, const pmix_info_t* directives, size_
 ///   server), _PARTIAL_SUCCESS (fewer members than were named), _TIMEOUT, PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
 ///   PMIX_GROUP_CONSTRUCT_ABORT, PMIX_ERR_LOST_CONNECTION
 ///   Cost: a message to each node with such processes, and one for each answer.
-///   Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups". Tests: tests/multiproc/invitation_test.cpp
+///   Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups". Tests: tests/multiproc/group/membership/invitation_test.cpp
 pmix_status_t PMIx_Group_invite(const char* group, const pmix_proc_t* procs, size_t nprocs,
                                 const pmix_info_t* directives, size_t ndirs, pmix_info_t** results,
                                 size_t* nresults) {
@@ -117,7 +117,7 @@ pmix_status_t PMIx_Group_join_nb(const char* group, const pmix_proc_t* leader, p
 ///   PMIX_ERR_LOST_CONNECTION
 ///   Cost: a message to the server that keeps the group, and from there to each server of members. Not scalable; to end a group there is
 ///   PMIx_Group_destruct.
-///   Source: RFC 0033. Tests: tests/multiproc/membership_test.cpp
+///   Source: RFC 0033. Tests: tests/multiproc/group/membership/membership_test.cpp
 pmix_status_t PMIx_Group_leave(const char* group, const pmix_info_t* directives, size_t ndirs) {
   return guarded_ask([&]() -> pmix_status_t {
     GroupLeave message;

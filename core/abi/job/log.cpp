@@ -231,7 +231,7 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
 ///               front), PMIX_LOG_XML_OUTPUT (an element with the channel's name). For the syslog also PMIX_LOG_SYSLOG_PRI (int,
 ///               0 to 7; LOG_ERR). Others go to the host
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _UNREACH (a record that no own channel takes, and no server), _PARTIAL_SUCCESS, _LOST_CONNECTION
-///   Source: PMIx Standard, chapter "Job Management and Reporting". Tests: tests/multiproc/log_test.cpp
+///   Source: PMIx Standard, chapter "Job Management and Reporting". Tests: tests/multiproc/event/log_test.cpp
 /// Not yet: records for others than stdout, stderr and syslog where the host takes no log.
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {
   return guarded_status([&]() -> pmix_status_t {

@@ -98,7 +98,7 @@ pmix_status_t PMIx_Spawn_nb(const pmix_info_t* job_info, size_t ninfo, const pmi
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no set, or one without the caller), _UNREACH (no server; a participant has finalized),
 ///   _PROC_ABORTED (a participant has died), _NOT_FOUND (a namespace that is not registered here), _TIMEOUT, _LOST_CONNECTION,
 ///   _NOT_SUPPORTED (participants on several nodes, under a host that carries fences and connects nothing)
-///   Cost: as PMIx_Group_construct. Tests: tests/multiproc/asks_test.cpp, cluster_group_test.cpp
+///   Cost: as PMIx_Group_construct. Tests: tests/multiproc/host/asks_test.cpp, cluster_group_test.cpp
 pmix_status_t PMIx_Connect(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&] { return call_set<Connect>(procs, nprocs, info, ninfo); });
 }

@@ -168,7 +168,7 @@ pmix_status_t ask_later(Role& role, Query query, const Infos& of_host, const Rep
 ///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
 ///   Cost: weft.cluster and PMIX_QUERY_NAMESPACES: one or two messages to each node, and at most four seconds where one is silent;
 ///   PMIX_QUERY_PROC_TABLE, PMIX_PROC_PID, _STATE_STATUS: one message to each node of the job.
-///   Source: PMIx Standard, chapter "Query Operations". Tests: tests/multiproc/info_test.cpp
+///   Source: PMIx Standard, chapter "Query Operations". Tests: tests/multiproc/tool/info_test.cpp
 /// Not yet: queues and allocations, unless the host knows them.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
                               size_t* nresults) {

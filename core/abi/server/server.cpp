@@ -334,7 +334,7 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
 ///   attrs     ends with NULL: names ("PMIX_TIMEOUT") or keys ("pmix.timeout"); others are the host's own. NULL: none
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no such upcall), _REPEAT_ATTR_REGISTRATION
 ///   Source: PMIx Standard, chapter "Server-specific interfaces", which has pmix_regattr_t in place of names; the ABI of 4.2 has these.
-///   Tests: tests/multiproc/attributes_test.cpp
+///   Tests: tests/multiproc/host/attributes_test.cpp
 pmix_status_t PMIx_Register_attributes(char* function, char** attrs) {
   return guarded_status([&]() -> pmix_status_t {
     auto* server = roles().server();

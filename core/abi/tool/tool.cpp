@@ -72,7 +72,7 @@ pmix_status_t connect_tool(const ServerWish& wish) {
 ///   _NOT_SUPPORTED (it is of another release or another library, takes no tools, or PMIX_TCP_URI), _TIMEOUT (it does not answer: is it
 ///   stopped?), _EXISTS (the name is another's), _NOT_SUPPORTED (PMIX_LAUNCHER of a process that is a client or a server), _BAD_PARAM, and what the server's host says
 ///   Cost: reads /proc/self/net/unix; a connect and a round trip to each server that is tried, and one more to that which lets it in.
-///   Source: PMIx Standard, chapter "Tools and Debuggers". Tests: tests/multiproc/tool_role_test.cpp, tool_servers_test.cpp
+///   Source: PMIx Standard, chapter "Tools and Debuggers". Tests: tests/multiproc/tool/tool_role_test.cpp, tool_servers_test.cpp
 /// Not yet: servers of other machines; files other than PMIX_TOOL_ATTACHMENT_FILE are not looked for, a socket's name tells where a server is;
 /// of a launcher PMIX_LAUNCHER_RNDZ_URI, _RNDZ_FILE and PMIX_KEEPALIVE_PIPE; PMIx_Fence, _Connect, _Abort and _Put of a tool.
 pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
