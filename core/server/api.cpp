@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The API half: any thread in, the loop's thread does it.
-#include <asio/post.hpp>
 
 #include "base/log_format.hpp"
 #include "core/data/names/status.hpp"
@@ -11,7 +10,7 @@
 namespace weft::server {
 
 void Server::run_later(std::function<void()> task) {
-  asio::post(loop_, [this, task = std::move(task)] {
+  loop_.post([this, task = std::move(task)] {
     const LoopWatch::Work work(watch_, "a call of the host");
     task();
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which room handles which message of a client or tool.
+#include "core/server/dispatch.hpp"
+
 #include "base/log_format.hpp"
 #include "core/data/names/status.hpp"
 #include "core/data/types/array.hpp"
@@ -7,7 +8,6 @@
 #include "core/server/connections/message_rules.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/server/jobs/localities.hpp"
-#include "core/server/server.hpp"
 
 namespace weft::server {
 namespace {
@@ -189,8 +189,7 @@ bool is_answered(MessageType type) {
 
 }  // namespace
 
-void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
-  auto& rooms = *rooms_;
+void dispatch(Rooms& rooms, const ConnectionRef& from, const link::Frame& frame) {
   const auto rule = rule_of(frame.type);
   const bool is_silent = from->is_known && rule.may_wait && frame.tag == 0;
   const Sender sender{from, is_silent ? from->requests.silent_tag() : frame.tag};

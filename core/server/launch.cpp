@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Launch information: what a launcher's server packs, and how a node's server acts on it. docs/design/launch.md.
 #include <algorithm>
-#include <asio/post.hpp>
 
 #include "base/log_format.hpp"
 #include "core/server/server.hpp"
@@ -148,22 +147,24 @@ pmix_status_t Server::enter_cluster(const std::string& nspace, const FabricPlan&
     job.card_key = cluster_->card_key(job.nspace);
     if (job.card_key) job.writer->check_cards_with(*job.card_key);
   });
-  rooms_->join(*cluster_);
+  rooms_->join(loop_, *cluster_);
   return PMIX_SUCCESS;
 }
 
 void Server::be_introduced(const std::string& nspace, const FabricPlan& plan, std::chrono::seconds limit,
                            const Done& done) {
   const auto introducer = cluster_->count() - 1;
-  const auto is_done = std::make_shared<bool>(false);
-  const auto timer = std::make_shared<asio::steady_timer>(loop_, limit);
-  const auto end = [is_done, timer, done](pmix_status_t status) {
-    if (std::exchange(*is_done, true)) return;
-    timer->cancel();
+  struct Introduction {
+    bool is_done = false;
+    std::unique_ptr<Timer> deadline{};
+  };
+  const auto open = std::make_shared<Introduction>();
+  const auto end = [open, done](pmix_status_t status) {
+    if (std::exchange(open->is_done, true)) return;
+    open->deadline.reset();
     done(status);
   };
-  timer->async_wait([end, nspace, limit](const std::error_code& error) {
-    if (error) return;
+  open->deadline = std::make_unique<Timer>(loop_, limit, [end, nspace, limit] {
     base::warn(base::LogPart::launch,
                "not all servers of the nodes of {} have been introduced within {} s: does each node's host "
                "hand its launch "
@@ -174,11 +175,11 @@ void Server::be_introduced(const std::string& nspace, const FabricPlan& plan, st
   if (cluster_->has_left(introducer)) return end(PMIX_SUCCESS);  // all are known since an earlier call
   cluster_->rpc().send(
       introducer, RequestType::introduce, cluster_->contact(),
-      [this, plan, end, is_done, nspace, introducer](pmix_status_t status, Bytes body) {
+      [this, plan, end, open, nspace, introducer](pmix_status_t status, Bytes body) {
         if (status == PMIX_SUCCESS) status = take_introductions(plan, body);
         if (status == PMIX_SUCCESS)
           cluster_->take_leave_of(introducer);
-        else if (!*is_done)
+        else if (!open->is_done)
           base::warn(base::LogPart::launch,
                      "the server of this node is not introduced to those of the other nodes of {}: {}",
                      nspace, why_not_introduced(status));

@@ -30,16 +30,15 @@ struct Rooms {
     ToolSupport tools;
   };
   /// cluster: null where there is no other node.
-  Rooms(asio::io_context& loop, const pmix_proc_t& self, const pmix_server_module_t* module,
-        shm::Segment& segment, Tokens& tokens, events::Registry& handlers, Cluster* cluster,
-        const Settings& settings)
-      : host(module, loop),
+  Rooms(Loop& loop, const pmix_proc_t& self, const pmix_server_module_t* module, shm::Segment& segment,
+        Tokens& tokens, events::Registry& handlers, Cluster* cluster, const Settings& settings)
+      : host(module, loop.io()),
         host_attributes(module),
         jobs(segment, settings.host_name, settings.limits),
         process_sets(jobs),
         cards(jobs, host, cluster),
         gets(loop, jobs, cards, cluster, settings.key_wait),
-        exchanges(cluster != nullptr ? std::make_optional<Exchanges>(*cluster, jobs) : std::nullopt),
+        exchanges(cluster != nullptr ? std::make_optional<Exchanges>(loop, *cluster, jobs) : std::nullopt),
         card_exchange(jobs, host, cards, gets, exchanges ? &*exchanges : nullptr),
         fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
                {settings.collects}),
@@ -52,7 +51,7 @@ struct Rooms {
                group_boards, self.rank),
         bootstraps(loop, jobs, peers, groups),
         losses(jobs, peers, questions, group_events),
-        memberships(jobs, peers, questions, group_events, groups),
+        memberships(loop, jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
         orphans(jobs, peers, invited, invitations),
@@ -76,10 +75,10 @@ struct Rooms {
     });
   }
   /// The cluster has been opened after the rooms, before any client of a job of several nodes came in. It outlives them.
-  void join(Cluster& cluster) {
+  void join(Loop& loop, Cluster& cluster) {
     cards.join(cluster);
     gets.join(cluster);
-    exchanges.emplace(cluster, jobs);
+    exchanges.emplace(loop, cluster, jobs);
     card_exchange.join(*exchanges);
     fences.join(cluster, *exchanges);
     events.join(cluster);

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <asio/post.hpp>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -16,6 +14,7 @@
 #include "base/settings.hpp"
 #include "base/threads/thread.hpp"
 #include "core/link/servers.hpp"
+#include "core/server/dispatch.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -105,7 +104,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   auto listener = link::listen_on(server->socket_name_);
   if (!listener) return fail(listener.error());
   server->listener_ = std::make_unique<Listener>(
-      server->loop_, std::move(*listener),
+      server->io_, std::move(*listener),
       Listener::Events{[s = server.get()](const ucred& peer) { return s->may_connect(peer.uid); },
                        [s = server.get()](shm::Fd fd) { s->open_connection(std::move(fd)); }});
   const auto folder = base::read(base::Variable::socket_dir).text;
@@ -118,6 +117,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   server->rooms_ =
       std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
                               *server->handlers_, server->cluster_.get(), settings);
+  server->rounds_.emplace(*server->rooms_, server->watch_);
   const auto uri = link::uri_of(server->self_, server->socket_name_);
   server->rooms_->jobs.tell_server(server->self_, uri);
   if (!settings.tools.file.empty()) {
@@ -137,7 +137,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
 /// The socket stays the server's: it looks itself for processes that wait there unaccepted (after_hellos).
 void Server::accept_clients(pmix_server_listener_fn_t by_host) {
   if (by_host != nullptr) {
-    host_listener_.emplace(loop_, [this](base::Fd fd) {
+    host_listener_.emplace(io_, [this](base::Fd fd) {
       if (!is_closing_) listener_->take(std::move(fd));
     });
     if (host_listener_->hand_over(by_host, listener_->native_handle())) return;
@@ -176,7 +176,7 @@ bool Server::stop() {
   if (!std::exchange(is_open_, false)) return !is_abandoned_;
   host_listener_.reset();
   // What processes that have ended wanted cleaned up may lie unread behind their hello.
-  asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
+  loop_.post([this] { after_hellos([this] { close_all(); }); });
   const auto hung_for = on_loop() ? std::chrono::seconds(0) : await_the_end();
   if (hung_for)
     abandon(*hung_for);
@@ -199,7 +199,7 @@ void Server::abandon(std::chrono::seconds after) {
   is_abandoned_ = true;
   is_stopping_ = true;
   rooms_->host.abandon();
-  asio::post(loop_, [] {});  // where it sleeps
+  loop_.post([] {});  // where it sleeps
   if (thread_.joinable()) thread_.detach();
 }
 
@@ -224,15 +224,15 @@ void Server::run() {
   {
     const base::Driver::Turn turn(driver_, base::Driver::IfTaken::wait);
     while (!is_stopping_.load(std::memory_order_acquire) && !by_calls_) {
-      drain_notices();
+      rounds_->drain_notices();
       const bool is_busy = run_ready();
       const bool has_introduced = introducers_.turn();
-      if (cluster_ && progress_cluster(!is_busy)) continue;
+      if (cluster_ && rounds_->progress(*cluster_, !is_busy)) continue;
       if (is_busy || has_introduced) continue;
-      answer_doorbells(false);
-      drain_notices();
-      if ((!cluster_ || cluster_->sleep()) && introducers_.sleep()) loop_.run_one();
-      answer_doorbells(true);
+      rounds_->answer_doorbells(false);
+      rounds_->drain_notices();
+      if ((!cluster_ || cluster_->sleep()) && introducers_.sleep()) io_.run_one();
+      rounds_->answer_doorbells(true);
     }
     if (by_calls_) return;
     end_loop();
@@ -244,19 +244,21 @@ void Server::end_loop() {
   // What is left of an abandoned server accepts none: without this a process that connects would wait for ever.
   if (is_abandoned_) return listener_->stop();
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
-  asio::post(loop_, [&is_past_end] { is_past_end = true; });
-  while (!is_past_end) loop_.run_one();
+  loop_.post([&is_past_end] { is_past_end = true; });
+  while (!is_past_end) io_.run_one();
   introducers_.clear();
-  if (cluster_) leave_cluster();
+  if (!cluster_) return;
+  rounds_->leave(*cluster_);
+  cluster_.reset();
 }
 
 /// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is awake: no client rings.
 void Server::serve() {
-  drain_notices();
+  rounds_->drain_notices();
   introducers_.turn();
-  if (cluster_) progress_cluster(false);
+  if (cluster_) rounds_->progress(*cluster_, false);
   // Inside a handler only a poll sees what the handler itself has posted.
-  if (loop_.poll_one() == 0) loop_.run_one_for(std::chrono::milliseconds(1));
+  if (io_.poll_one() == 0) io_.run_one_for(std::chrono::milliseconds(1));
 }
 
 /// For how long it was waited for in vain; none: it has ended. A machine with too little of a processor for all is late, and does not hang.
@@ -292,7 +294,7 @@ std::optional<std::chrono::seconds> Server::await_the_end() {
 
 void Server::stop_thread(bool flushes) {
   by_calls_ = true;
-  asio::post(loop_, [] {});  // where it sleeps
+  loop_.post([] {});  // where it sleeps
   if (thread_.joinable() && !on_loop()) thread_.join();
   if (flushes) progress();
 }
@@ -301,11 +303,11 @@ void Server::progress() {
   if (!by_calls_) return;
   const base::Driver::Turn turn(driver_);
   if (!turn || is_stopping_.load(std::memory_order_acquire)) return;
-  drain_notices();
+  rounds_->drain_notices();
   (void)run_ready();
   introducers_.turn();
-  if (cluster_) (void)progress_cluster(false);
-  drain_notices();
+  if (cluster_) (void)rounds_->progress(*cluster_, false);
+  rounds_->drain_notices();
 }
 
 /// Not until nothing is ready, which processes that connect without end would put off for ever: what comes by other ways has its
@@ -313,82 +315,8 @@ void Server::progress() {
 bool Server::run_ready() {
   constexpr int most_in_a_row = 64;
   for (int ran = 0; ran < most_in_a_row; ++ran)
-    if (loop_.poll_one() == 0) return ran != 0;
+    if (io_.poll_one() == 0) return ran != 0;
   return true;
-}
-
-/// True: something has happened, or may at any moment.
-bool Server::progress_cluster(bool may_rest) {
-  const LoopWatch::Work work(watch_, "what came from other nodes");
-  bool has_moved = cluster_->turn(may_rest);
-  has_moved |= rooms_->cards.progress() != 0;
-  for (const auto& [node, why] : cluster_->take_lost()) {
-    rooms_->events.announce_lost_node(node, cluster_->name_of(node), why);
-    rooms_->cards.node_lost(node);
-    rooms_->orphans.node_lost(node);
-    rooms_->jobs.each([&, lost = node](const Job& job) {
-      for (const auto rank : job.view().ranks_on(lost))
-        rooms_->clients.remote_process_ended({link::make_proc(job.nspace, rank), true}, lost);
-    });
-  }
-  rooms_->fence_watch.follow_exchanges();
-  return has_moved;
-}
-
-/// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes before the endpoint.
-void Server::leave_cluster() {
-  cluster_->say_goodbye();
-  rooms_->fences.stop_exchanging();
-  rooms_->groups.stop_exchanging();
-  cluster_->stop();
-  rooms_->cards.close();
-  cluster_.reset();
-}
-
-/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the server, of no other.
-void Server::answer_doorbells(bool is_awake) {
-  rooms_->jobs.each(
-      [is_awake](Job& job) { is_awake ? job.writer->doorbell().awake() : job.writer->doorbell().asleep(); });
-}
-
-void Server::drain_notices() {
-  rooms_->jobs.each([this](Job& job) {
-    const auto words = (job.view().header().local_capacity + 63) / 64;
-    for (std::uint32_t word = 0; word < words; ++word) {
-      auto& dirty = job.writer->dirty(word);
-      if (dirty.load(std::memory_order_relaxed) == 0) continue;
-      for (auto bits = dirty.exchange(0, std::memory_order_acquire); bits != 0; bits &= bits - 1) {
-        const auto local = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-        if (local < job.view().local_count()) drain_ring(job, local);
-      }
-    }
-  });
-}
-
-void Server::drain_ring(Job& job, std::uint32_t local) {
-  const auto of = link::make_proc(job.nspace, job.rank_of(local));
-  const LoopWatch::Work work(watch_, "notices", &of);
-  std::array<store::BoardNumber, shm::NoticeRing::slots> boards;
-  std::size_t board_count = 0;
-  bool is_fetch = false, is_commit = false;
-  const auto count = job.writer->ring(local).drain([&](shm::Notice notice) {
-    const auto kind = static_cast<store::NoticeKind>(notice.kind);
-    if (kind == store::NoticeKind::committed)
-      is_commit = true;
-    else if (kind == store::NoticeKind::fetch)
-      is_fetch = true;
-    else
-      boards[board_count++] = notice.arg;
-  });
-  // A full ring may have dropped a notice, and the bit may have come before its notice: then everything is looked at.
-  const bool all = count == 0 || count == shm::NoticeRing::slots;
-  if (all || is_fetch) rooms_->cards.answer_cell(job, local);
-  if (all) rooms_->fences.look_at_all(job);
-  if (all) rooms_->gatherings.look_at(of, store::own_job_board);
-  for (std::size_t i = 0; i < board_count && !all; ++i)
-    rooms_->group_boards.owns(boards[i]) ? rooms_->gatherings.look_at(of, boards[i])
-                                         : rooms_->fences.look_at(job, boards[i]);
-  if (all || is_commit) rooms_->gets.retry(of);
 }
 
 // ---- the sockets
@@ -407,7 +335,7 @@ bool Server::may_connect(uid_t user) const {
 
 void Server::open_connection(shm::Fd fd) {
   const LoopWatch::Work work(watch_, "a process that connects");
-  asio::local::stream_protocol::socket socket(loop_);
+  asio::local::stream_protocol::socket socket(io_);
   std::error_code error;
   socket.assign(asio::local::stream_protocol(), fd.get(), error);
   if (error) return;
@@ -426,8 +354,7 @@ void Server::after_hellos(std::function<void()> then) {
   std::vector<std::weak_ptr<ClientConnection>> unread;
   for (const auto& connection : connections_)
     if (!connection->is_known) unread.push_back(connection);
-  await_hellos(std::move(unread), std::chrono::steady_clock::now() + std::chrono::seconds(1),
-               std::move(then));
+  await_hellos(std::move(unread), loop_.now() + std::chrono::seconds(1), std::move(then));
 }
 
 void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
@@ -439,15 +366,15 @@ void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
   };
   while (!unread.empty() && is_handled(unread.back())) unread.pop_back();
   // A hello that was read out of its socket may be handled behind what is handled now.
-  if (unread.empty() || std::chrono::steady_clock::now() >= limit) return asio::post(loop_, std::move(then));
-  asio::post(loop_, [this, unread = std::move(unread), limit, then = std::move(then)]() mutable {
+  if (unread.empty() || loop_.now() >= limit) return loop_.post(std::move(then));
+  loop_.post([this, unread = std::move(unread), limit, then = std::move(then)]() mutable {
     await_hellos(std::move(unread), limit, std::move(then));
   });
 }
 
 void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
   const LoopWatch::Work work(watch_, link::to_text(frame.type), &from->proc);
-  dispatch(from, frame);
+  dispatch(*rooms_, from, frame);
 }
 
 void Server::on_closed(const ConnectionRef& connection) {

@@ -11,7 +11,6 @@
 //           destructor.
 #pragma once
 
-#include <array>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <atomic>
@@ -30,8 +29,9 @@
 #include "core/server/connections/listener.hpp"
 #include "core/server/connections/rendezvous_file.hpp"
 #include "core/server/host/child_environment.hpp"
-#include "core/server/loop_watch.hpp"
+#include "core/server/loop/loop_watch.hpp"
 #include "core/server/rooms.hpp"
+#include "core/server/rounds.hpp"
 #include "core/server/waits.hpp"
 #include "core/store/get/local_values.hpp"
 #include "pmix_server.h"
@@ -133,11 +133,6 @@ class Server final : ClientConnection::Owner {
   void serve();
   std::optional<std::chrono::seconds> await_the_end();
   bool run_ready();
-  bool progress_cluster(bool may_rest);
-  void leave_cluster();
-  void drain_notices();
-  void answer_doorbells(bool is_awake);
-  void drain_ring(Job& job, std::uint32_t local);
   void close_all();
   void abandon(std::chrono::seconds after);
 
@@ -151,8 +146,6 @@ class Server final : ClientConnection::Owner {
   void on_frame(const ConnectionRef& from, link::Frame frame) override;
   void on_closed(const ConnectionRef& connection) override;
 
-  // The dispatch (dispatch.cpp).
-  void dispatch(const ConnectionRef& from, const link::Frame& frame);
   void forget_nspace(const std::string& nspace, const Done& done);
   void tell_of_set(pmix_status_t code, const std::string& name);
 
@@ -168,9 +161,10 @@ class Server final : ClientConnection::Owner {
   std::vector<std::unique_ptr<data::Value>> kept_;
 
   Waits waits_;
-  asio::io_context loop_{1};
+  asio::io_context io_{1};
+  Loop loop_{io_};
   LoopWatch watch_;
-  const asio::executor_work_guard<asio::io_context::executor_type> guard_{loop_.get_executor()};
+  const asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
   std::shared_ptr<events::Registry> handlers_;  ///< ends before the loop, by which its chains go on
   base::Driver driver_;                         ///< of the loop
   std::thread thread_;
@@ -191,6 +185,7 @@ class Server final : ClientConnection::Owner {
       plan_key_;  ///< of the launch information by which the cluster was opened
   Introducers introducers_;
   std::unique_ptr<Rooms> rooms_;
+  std::optional<Rounds> rounds_;
 };
 
 }  // namespace weft::server

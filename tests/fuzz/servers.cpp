@@ -20,7 +20,7 @@ namespace {
 
 using namespace server;
 
-std::unique_ptr<Cluster> open_cluster(asio::io_context& loop, NodeNumber self, NodeNumber count) {
+std::unique_ptr<Cluster> open_cluster(Loop& loop, NodeNumber self, NodeNumber count) {
   ClusterSpec spec;
   spec.self = self;
   spec.nodes = count;
@@ -126,12 +126,13 @@ class Servers {
       rooms_->cards.progress();
       (void)here_->take_lost();
       there_->turn();
-      loop_.restart();
-      loop_.poll();
+      io_.restart();
+      io_.poll();
     }
   }
 
-  asio::io_context loop_;
+  asio::io_context io_;
+  Loop loop_{io_};
   std::optional<shm::Segment> segment_;
   Tokens tokens_;
   events::Registry handlers_{events::Identity{link::make_proc("server", 0), {}}};
@@ -166,7 +167,8 @@ bool told_place(Bytes bytes) {
 
 /// A contact that the host brings: of another node, of this one, of none.
 bool entered(Bytes bytes) {
-  asio::io_context loop;
+  asio::io_context io;
+  Loop loop(io);
   const auto cluster = open_cluster(loop, 0, 3);
   const bool is_taken = cluster->add(bytes).empty();
   for (int i = 0; i < 3; ++i) cluster->turn();
@@ -175,7 +177,8 @@ bool entered(Bytes bytes) {
   return is_taken;
 }
 Encoded contact_of(NodeNumber node) {
-  asio::io_context loop;
+  asio::io_context io;
+  Loop loop(io);
   const auto cluster = open_cluster(loop, node, 3);
   auto out = cluster->contact();
   cluster->stop();

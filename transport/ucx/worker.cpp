@@ -183,7 +183,8 @@ Result<void> Worker::start(ucp_config_t* config, std::uint64_t features) {
   }
   ucp_worker_params_t worker_params{};
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_FLAGS;
-  worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
+  // One thread at a time, and not always the one that opened it: a server's loop has its own. UCX 1.18 of Debian 13 ends a process where that is not said.
+  worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   worker_params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
   const auto created = ucp_worker_create(context_, &worker_params, &worker_);
   if (created != UCS_OK) {

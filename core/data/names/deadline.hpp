@@ -31,5 +31,10 @@ inline Deadline deadline_after(const Timeout& timeout) noexcept {
   if (!timeout) return std::nullopt;
   return std::chrono::steady_clock::now() + std::min(*timeout, longest_timeout);
 }
+/// Of one that began at that time.
+inline Deadline deadline_after(const Timeout& timeout, std::chrono::steady_clock::time_point since) noexcept {
+  if (!timeout) return std::nullopt;
+  return since + std::min(*timeout, longest_timeout);
+}
 
 }  // namespace weft::data

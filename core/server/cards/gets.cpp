@@ -27,8 +27,7 @@ bool is_any(const pmix_proc_t& proc) noexcept {
 
 }  // namespace
 
-Gets::Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster,
-           std::chrono::milliseconds key_wait)
+Gets::Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster* cluster, std::chrono::milliseconds key_wait)
     : loop_(loop), jobs_(jobs), cards_(cards), far_keys_(jobs, cluster), key_wait_(key_wait) {
   if (cluster != nullptr) take_requests_of(*cluster);
 }
@@ -187,12 +186,9 @@ void Gets::wait(Number number, Waiting& get) {
 void Gets::ask_host_again(Number number, Waiting& get) {
   if (get.again) return;
   get.pause = get.pause.count() == 0 ? first_pause : std::min(2 * get.pause, longest_pause);
-  get.again = std::make_unique<asio::steady_timer>(loop_, get.pause);
-  get.again->async_wait([this, number](const std::error_code& error) {
-    const auto open = error ? waiting_.end() : waiting_.find(number);
-    if (open == waiting_.end()) return;
-    open->second->again.reset();
-    fetch(number, *open->second);
+  get.again = std::make_unique<Timer>(loop_, get.pause, [this, number, &get] {
+    get.again.reset();
+    fetch(number, get);
   });
 }
 
@@ -213,11 +209,8 @@ void Gets::on_fetched(Number number, const Fetched& fetched) {
 }
 
 void Gets::arm(Number number, Waiting& get, std::chrono::milliseconds time) {
-  get.timer = std::make_unique<asio::steady_timer>(loop_, time);
-  get.timer->async_wait([this, number](const std::error_code& error) {
-    const auto open = error ? waiting_.end() : waiting_.find(number);
-    if (open == waiting_.end()) return;  // it ended in the same round
-    open->second->is_late = true;
+  get.timer = std::make_unique<Timer>(loop_, time, [this, number, &get] {
+    get.is_late = true;
     go_on(number);
   });
 }

@@ -5,14 +5,13 @@
 // a Get is decided again by store::decide_get. Nothing is polled. The loop's thread only. docs/design/modex.md.
 #pragma once
 
-#include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/cards/cards.hpp"
 #include "core/server/cards/far_keys.hpp"
@@ -27,8 +26,7 @@ class Gets {
   using Got = std::function<void(pmix_status_t, store::Encoded value)>;
 
   /// cluster: null where there is no other node. key_wait: WEFT_GET_WAIT of this server.
-  Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster,
-       std::chrono::milliseconds key_wait);
+  Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster* cluster, std::chrono::milliseconds key_wait);
   /// As Rooms::join().
   void join(Cluster& cluster);
 
@@ -72,8 +70,8 @@ class Gets {
     Request request;
     store::GetDirectives how;  ///< borrows from request.directives
     Got done;
-    std::unique_ptr<asio::steady_timer> timer{};
-    std::unique_ptr<asio::steady_timer> again{};  ///< until the host is asked for the card once more
+    std::unique_ptr<Timer> timer{};
+    std::unique_ptr<Timer> again{};  ///< until the host is asked for the card once more
     std::chrono::milliseconds pause{};
     bool is_late = false;
     bool is_asking = false;    ///< a fetch is under way for it
@@ -104,7 +102,7 @@ class Gets {
   void retry_numbers(const std::function<bool(const pmix_proc_t&)>& concerns);
   void watch(const pmix_proc_t& proc, bool on);
 
-  asio::io_context& loop_;
+  Loop& loop_;
   Jobs& jobs_;
   Cards& cards_;
   FarKeys far_keys_;

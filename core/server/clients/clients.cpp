@@ -18,8 +18,7 @@ namespace weft::server {
 using link::MessageType;
 using store::Local;
 
-Clients::Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens,
-                 Rooms rooms)
+Clients::Clients(Loop& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens, Rooms rooms)
     : loop_(loop), server_(server), segment_(segment), tokens_(tokens), rooms_(rooms) {
   if (rooms_.cluster != nullptr) join(*rooms_.cluster, *rooms_.exchanges);
 }
@@ -191,7 +190,8 @@ void Clients::came_back(Job& job, std::uint32_t index) {
 bool Clients::expect_back(Job& job, std::uint32_t index) {
   auto process = base::open_process(job.view().local(index).pid.load(std::memory_order_relaxed));
   if (!process) return false;
-  expected_[job.nspace][index] = std::make_shared<asio::posix::stream_descriptor>(loop_, process->release());
+  expected_[job.nspace][index] =
+      std::make_shared<asio::posix::stream_descriptor>(loop_.io(), process->release());
   wait_for_end(job, index);
   return true;
 }
@@ -267,7 +267,7 @@ void Clients::clean_up_after(const ClientConnection& connection) {
   auto process = may_come_back ? base::open_process(connection.pid) : fail(Errc::not_found);
   if (!process) return cleanups_.carry_out(proc);
   ending_[{proc.nspace, proc.rank}] =
-      std::make_shared<asio::posix::stream_descriptor>(loop_, process->release());
+      std::make_shared<asio::posix::stream_descriptor>(loop_.io(), process->release());
   wait_to_clean_up(proc);
 }
 

@@ -43,8 +43,7 @@ class Clients {
     Cluster* cluster;  ///< null where there is no other node
     Exchanges* exchanges;
   };
-  Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens,
-          Rooms rooms);
+  Clients(Loop& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens, Rooms rooms);
   /// Cleans up after the processes that have finalized, whether they have ended or not: no later moment is seen.
   ~Clients();
   /// As Rooms::join() of the server.
@@ -87,7 +86,7 @@ class Clients {
   void tell_other_nodes(const ProcessEnd& end, const Job& job);
   void tell_of_absentees(const Job& job);
 
-  asio::io_context& loop_;
+  Loop& loop_;
   const pmix_proc_t server_;
   shm::Segment& segment_;
   Tokens& tokens_;

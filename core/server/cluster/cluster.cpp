@@ -91,7 +91,7 @@ Cluster::Cluster(const mesh::JobKey& key, NodeNumber self, NodeNumber nodes, std
   entries_[self_].host = host_;
 }
 
-Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
+Cluster::Opened Cluster::open(Loop& loop, const ClusterSpec& spec) {
   std::unique_ptr<Cluster> cluster(new Cluster(*spec.key, spec.self, spec.nodes, spec.host));
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;

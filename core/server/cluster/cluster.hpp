@@ -50,7 +50,7 @@ class Cluster final : mesh::Watcher {
     std::unique_ptr<Cluster> cluster;  ///< null: see note
     std::string note;                  ///< one line for the user; empty: nothing to say
   };
-  static Opened open(asio::io_context& loop, const ClusterSpec& spec);
+  static Opened open(Loop& loop, const ClusterSpec& spec);
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 

@@ -15,7 +15,6 @@
 namespace weft::server {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds poll_every{100};  // an endpoint without a descriptor
 
 }  // namespace
@@ -31,7 +30,7 @@ Fabric::Options Fabric::options_here(unsigned clients) {
   return out;
 }
 
-Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mesh::NodeIncarnation self,
+Fabric::Opened Fabric::open(Loop& loop, const mesh::JobKey& key, mesh::NodeIncarnation self,
                             mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options) {
   transport::Registry registry(options.folders);
   registry.add("shm", [] { return std::make_unique<shm::ShmTransport>(); });
@@ -63,7 +62,7 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
     note += fmt::format("{}transport {}: {}; the transport tcp does not allow that", note.empty() ? "" : "; ",
                         fabric->name_, risk);
   if (const auto fd = fabric->endpoint_->wait_fd())
-    fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop, *fd);
+    fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop.io(), *fd);
   else
     note += fmt::format("{}transport {} has nothing to sleep on and is looked at {} times a second",
                         note.empty() ? "" : "; ", fabric->name_, std::chrono::seconds(1) / poll_every);
@@ -81,7 +80,7 @@ Fabric::~Fabric() {
 }
 
 bool Fabric::turn(bool may_rest) noexcept {
-  const auto now = Clock::now();
+  const auto now = loop_.now();
   if (mesh_->progress(now) != 0) {
     awake_since_ = now;
     return true;
@@ -94,7 +93,7 @@ bool Fabric::turn(bool may_rest) noexcept {
     return true;
   }
   std::this_thread::yield();
-  if (Clock::now() - now > wait_.longest_yield) awake_since_ = {};  // others want the core
+  if (loop_.now() - now > wait_.longest_yield) awake_since_ = {};  // others want the core
   return true;
 }
 
@@ -109,7 +108,7 @@ bool Fabric::sleep() noexcept {
     return false;
   }
   if (!armed) {
-    wait_until(Clock::now() + poll_every);
+    wait_until(loop_.now() + poll_every);
     return true;
   }
   wait_until(mesh_->deadline());

@@ -8,14 +8,13 @@
 //           spinning where cores are to spare, then yielding for 2 ms: waking a sleeping core costs more than a fence.
 #pragma once
 
-#include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "base/threads/weak_self.hpp"
 #include "transport/mesh/mesh.hpp"
@@ -41,8 +40,8 @@ class Fabric {
     std::unique_ptr<Fabric> fabric;  ///< NULL: see note
     std::string note;                ///< one line for the user; empty: nothing to say
   };
-  static Opened open(asio::io_context& loop, const mesh::JobKey& key, mesh::NodeIncarnation self,
-                     mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options);
+  static Opened open(Loop& loop, const mesh::JobKey& key, mesh::NodeIncarnation self, mesh::NodeNumber nodes,
+                     mesh::Watcher& watcher, const Options& options);
   ~Fabric();
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -61,7 +60,7 @@ class Fabric {
   /// the loop has other work, and the core is not given to others.
   bool turn(bool may_rest = true) noexcept;
   /// Something is about to come: looks for it for a while before it sleeps, as after traffic.
-  void stay_awake() noexcept { awake_since_ = std::chrono::steady_clock::now(); }
+  void stay_awake() noexcept { awake_since_ = loop_.now(); }
   /// clients: local processes that want their cores, too.
   void share_cores(unsigned clients) noexcept;
 
@@ -69,9 +68,10 @@ class Fabric {
   bool sleep() noexcept;
 
  private:
-  explicit Fabric(asio::io_context& loop) : timer_(loop) {}
+  explicit Fabric(Loop& loop) : loop_(loop), timer_(loop.io()) {}
   void wait_until(mesh::TimePoint when) noexcept;
 
+  Loop& loop_;
   std::string name_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Endpoint> endpoint_;
@@ -80,7 +80,7 @@ class Fabric {
   std::unique_ptr<asio::posix::stream_descriptor>
       watch_;  ///< NULL: the endpoint has no descriptor and is polled
   bool is_watched_ = false;
-  asio::steady_timer timer_;
+  asio::steady_timer timer_;  ///< ends the loop's sleep
   mesh::TimePoint timer_at_ = mesh::TimePoint::max();
   shm::WaitPolicy wait_;
   mesh::TimePoint awake_since_{};

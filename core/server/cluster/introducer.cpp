@@ -9,7 +9,7 @@
 
 namespace weft::server {
 
-Introducer::Opened Introducer::open(asio::io_context& loop, std::string host, FabricPlan& plan) {
+Introducer::Opened Introducer::open(Loop& loop, std::string host, FabricPlan& plan) {
   const auto names = plan.nodes();
   if (!names) return {nullptr, "the node map cannot be read"};
   const auto key = mesh::JobKey::random();
@@ -81,8 +81,7 @@ bool Introducer::is_over() const noexcept {
 
 // ---- all of a server
 
-std::string Introducers::open(asio::io_context& loop, const std::string& nspace, std::string host,
-                              FabricPlan& plan) {
+std::string Introducers::open(Loop& loop, const std::string& nspace, std::string host, FabricPlan& plan) {
   auto opened = Introducer::open(loop, std::move(host), plan);
   if (!opened.introducer) return std::move(opened.note);
   all_[nspace] = std::move(opened.introducer);

@@ -29,7 +29,7 @@ class Introducer {
     std::string note;                        ///< one line for the user; empty: nothing to say
   };
   /// plan: its key, transport and introducer are set.
-  static Opened open(asio::io_context& loop, std::string host, FabricPlan& plan);
+  static Opened open(Loop& loop, std::string host, FabricPlan& plan);
   ~Introducer();
   Introducer(const Introducer&) = delete;
   Introducer& operator=(const Introducer&) = delete;
@@ -56,7 +56,7 @@ class Introducer {
 class Introducers {
  public:
   /// A line for the user where there is none now; empty: there is one.
-  std::string open(asio::io_context& loop, const std::string& nspace, std::string host, FabricPlan& plan);
+  std::string open(Loop& loop, const std::string& nspace, std::string host, FabricPlan& plan);
   /// One round of progress; those that are over end. True: something happened, or may at any moment.
   bool turn();
   bool sleep() noexcept;

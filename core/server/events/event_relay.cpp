@@ -2,7 +2,6 @@
 #include "core/server/events/event_relay.hpp"
 
 #include <algorithm>
-#include <asio/post.hpp>
 #include <set>
 
 #include "base/log_format.hpp"
@@ -49,8 +48,8 @@ constexpr std::size_t most_codes_of_a_client = 4096;
 
 }  // namespace
 
-EventRelay::EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools,
-                       Host& host, Cluster* cluster, events::Registry& registry, bool host_tells_ends)
+EventRelay::EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
+                       Cluster* cluster, events::Registry& registry, bool host_tells_ends)
     : loop_(loop),
       self_(self),
       jobs_(jobs),
@@ -232,7 +231,7 @@ void EventRelay::hand_to_host(const pmix_proc_t& proc) {
         std::make_shared<events::Event>(event_about(code, proc, self_.rank, Defaults::left_out));
     event->infos.add(PMIX_PROC_TERM_STATUS, data::Value::of_status(PMIX_ERR_PROC_TERM_WO_SYNC));
     leave_stamp_out(*event);
-    asio::post(loop_, [this, event] { host_.notify(std::move(*event), [](pmix_status_t) {}); });
+    loop_.post([this, event] { host_.notify(std::move(*event), [](pmix_status_t) {}); });
   }
 }
 
@@ -324,7 +323,7 @@ void EventRelay::deliver_from_server(NodeNumber from, Bytes body, const Rpc::Rep
   event->server = from;
   // A handler may end on a thread of its own.
   registry_.deliver(std::move(*event), [this, reply](const events::End& end) {
-    if (end.outcome != events::Outcome::closed) asio::post(loop_, [reply] { reply(PMIX_SUCCESS, {}); });
+    if (end.outcome != events::Outcome::closed) loop_.post([reply] { reply(PMIX_SUCCESS, {}); });
   });
 }
 

@@ -3,7 +3,7 @@
 // The loop's thread only.
 #pragma once
 
-#include <asio/io_context.hpp>
+#include "core/server/loop/loop.hpp"
 
 #include "core/events/recent.hpp"
 #include "core/events/registry.hpp"
@@ -19,7 +19,7 @@ class EventRelay {
  public:
   /// cluster: null where there is no other node. registry: the handlers of this server's host.
   /// host_tells_ends: it raises PMIX_EVENT_PROC_TERMINATED itself, with the exit code.
-  EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
+  EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
              Cluster* cluster, events::Registry& registry, bool host_tells_ends);
   /// As Rooms::join().
   void join(Cluster& cluster);
@@ -65,7 +65,7 @@ class EventRelay {
   void announce(const pmix_proc_t& proc, NodeNumber server, Defaults defaults);
   void hand_to_host(const pmix_proc_t& proc);
 
-  asio::io_context& loop_;
+  Loop& loop_;
   const pmix_proc_t self_;
   Jobs& jobs_;
   const Tools& tools_;

@@ -64,7 +64,7 @@ pmix_status_t status_of(Errc code) noexcept {
 
 }  // namespace
 
-Exchanges::Exchanges(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jobs) {
+Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cluster_(cluster), jobs_(jobs) {
   cluster.rpc().on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto rival = decode<Rival>(body);
     if (!rival) return reply(PMIX_ERR_BAD_PARAM, {});
@@ -138,7 +138,7 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
   if (!generation) return fail(generation.error());
   cluster_.stay_awake();
   key->second = *generation;
-  open_.insert_or_assign(*key, Open{procs, std::move(members), Clock::now()});
+  open_.insert_or_assign(*key, Open{procs, std::move(members), loop_.now()});
   ask_for_dead(*key);
   return *key;
 }
@@ -204,8 +204,7 @@ void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(c
 
 void Exchanges::describe(const Key& key, FencePart& part) const {
   if (const auto fence = open_.find(key); fence != open_.end()) {
-    const auto age =
-        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - fence->second.since);
+    const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - fence->second.since);
     part.age_ms = std::max(part.age_ms, static_cast<std::uint64_t>(age.count()));
   }
   for (auto& open : cluster_.engine().open()) {

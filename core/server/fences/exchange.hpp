@@ -42,7 +42,6 @@ void fields(Archive& archive, Rival& m) {
 class Exchanges {
  public:
   using Key = std::pair<collectives::Signature, collectives::Generation>;
-  using Clock = std::chrono::steady_clock;
   struct Part {
     NodeNumber node;
     Bytes bytes;
@@ -53,10 +52,10 @@ class Exchanges {
   struct Open {
     Participants procs;
     std::vector<NodeNumber> members;
-    Clock::time_point since;
+    Loop::TimePoint since;
   };
 
-  Exchanges(Cluster& cluster, Jobs& jobs);
+  Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs);
 
   /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(), once.
   /// Errors: not_found (a participant that is not known here).
@@ -102,6 +101,7 @@ class Exchanges {
   void refuse_passed(const Participants& procs);
 
   static constexpr std::size_t most_rivals = 1024;  ///< that are remembered of either kind
+  Loop& loop_;
   Cluster& cluster_;
   Jobs& jobs_;
   std::map<Key, Open> open_;

@@ -6,13 +6,13 @@
 // board in this process's memory, where every member is stood in for.
 #pragma once
 
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/absences.hpp"
 #include "core/server/fences/exchange.hpp"
@@ -39,7 +39,7 @@ class FenceBoard {
     ConnectionRef connection;
     std::uint64_t tag;
     store::BoardMember::Entry entry;
-    std::unique_ptr<asio::steady_timer> deadline;
+    std::unique_ptr<Timer> deadline;
   };
   /// A request that has ended.
   struct Reply {

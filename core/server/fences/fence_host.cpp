@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a host that carries the fences hears of them beside the cards: the callers' directives, and what failed here.
-#include <asio/post.hpp>
 
 #include "base/log_format.hpp"
 #include "core/server/fences/fences.hpp"
@@ -94,7 +93,7 @@ void Fences::tell_host(const BoardRef& fence) {
   fence->state = FenceState::abandoned_by_host;
   cards_.report_failure(fence->procs(), collect, std::move(directives),
                         [this, weak = std::weak_ptr(fence)](pmix_status_t status) {
-                          asio::post(loop_, [this, weak, status] {
+                          loop_.post([this, weak, status] {
                             if (const auto open = weak.lock()) exchange_ended(open, {status});
                           });
                         });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What moves a set's fences from state to state: the actions of fence_steps.hpp.
-#include <asio/post.hpp>
 #include <memory>
 #include <utility>
 
@@ -82,7 +81,7 @@ void Fences::begin_exchange(const BoardRef& fence, Try which) {
       cards_.begin(fence->procs(), load, directives, [this, ended, is_beginning](CardExchange::End end) {
         // What ends at once waits for the next turn: a member that keeps storing "all are here" would have the server begin the
         // next generation inside this one, and so on without an end.
-        *is_beginning ? asio::post(loop_, [ended, end] { ended(end); }) : ended(end);
+        *is_beginning ? loop_.post([ended, end] { ended(end); }) : ended(end);
       });
   *is_beginning = false;
   if (key) fence->exchange = key;

@@ -39,7 +39,7 @@ FencePart Fences::part_of(FenceBoard& fence) {
     part = part_of(
         fence.procs(), is_shared ? exchanges_->attempts(fence.procs()) + 1 : open,
         [&](const Job& job, std::uint32_t local) { return fence.has_arrived(job.nspace, local, open); });
-    part.age_ms = static_cast<std::uint64_t>(fence.clock.age(open).count());
+    part.age_ms = static_cast<std::uint64_t>(fence.clock.age(open, loop_.now()).count());
   }
   part.collects |= fence.wanted().collect;
   return part;
@@ -92,7 +92,7 @@ std::vector<Fences::Waiting> Fences::waiting_for(std::chrono::seconds limit) {
     if (is_exchanging(fence->state)) continue;
     std::chrono::seconds age{};
     const auto& board = fence->board();
-    if (fence->clock.due(board.open_generation(), board.arrived_count() != 0, limit, age))
+    if (fence->clock.due(board.open_generation(), board.arrived_count() != 0, limit, loop_.now(), age))
       out.push_back({part_of(*fence), age, fence->is_remote() && cards_.is_ours()});
   }
   return out;

@@ -23,8 +23,8 @@ store::Wants wants_of(const data::Infos& directives) {
 
 }  // namespace
 
-Fences::Fences(asio::io_context& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster,
-               Exchanges* exchanges, shm::Segment& segment, Settings settings)
+Fences::Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
+               shm::Segment& segment, Settings settings)
     : loop_(loop),
       jobs_(jobs),
       cards_(cards),
@@ -260,23 +260,23 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
 void Fences::await_registration(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
                                 link::Fence message) {
   struct Wait {
-    Wait(asio::io_context& loop, link::Fence of) : timer(loop), message(std::move(of)) {}
-    asio::steady_timer timer;
     link::Fence message;
+    std::unique_ptr<Timer> deadline{};
     Jobs::Wait registration = 0;
   };
   const auto limit = data::timeout_in(message.directives).value_or(std::nullopt);
-  const auto wait = std::make_shared<Wait>(loop_, std::move(message));
+  const auto wait = std::make_shared<Wait>(Wait{std::move(message)});
   const std::weak_ptr weak(connection);
-  wait->timer.expires_after(limit.value_or(registration_wait));
-  wait->timer.async_wait(
-      [this, wait, nspace, weak, tag,
-       status = limit ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND](const std::error_code& error) {
-        if (error || !jobs_.forget_wait(nspace, wait->registration)) return;
-        if (const auto open = weak.lock()) open->reply(tag, status);
-      });
+  const auto status = limit ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND;
+  // What waits for the registration has the timer.
+  wait->deadline =
+      std::make_unique<Timer>(loop_, limit.value_or(registration_wait),
+                              [this, registration = &wait->registration, nspace, weak, tag, status] {
+                                if (!jobs_.forget_wait(nspace, *registration)) return;
+                                if (const auto open = weak.lock()) open->reply(tag, status);
+                              });
   wait->registration = jobs_.when_registered(nspace, [this, wait, weak, tag] {
-    wait->timer.cancel();
+    wait->deadline.reset();
     if (const auto open = weak.lock(); open && open->job != nullptr)
       enter(open, tag, std::move(wait->message));
   });
@@ -287,11 +287,10 @@ void Fences::arm_deadline(const BoardRef& fence, std::uint32_t member, store::Ge
                           std::chrono::milliseconds after) {
   auto* request = fence->find(member, generation);
   if (request == nullptr) return;
-  request->deadline = std::make_unique<asio::steady_timer>(loop_, after);
-  request->deadline->async_wait(
-      [this, weak = std::weak_ptr(fence), member, generation](const std::error_code& error) {
+  request->deadline =
+      std::make_unique<Timer>(loop_, after, [this, weak = std::weak_ptr(fence), member, generation] {
         const auto open = weak.lock();
-        if (error || !open || open->find(member, generation) == nullptr) return;
+        if (!open || open->find(member, generation) == nullptr) return;
         if (open->board().open_generation() == generation)
           step(open, FenceEvent::late, {PMIX_ERR_TIMEOUT, member});
         arm_deadline(open, member, generation, std::chrono::milliseconds(100));

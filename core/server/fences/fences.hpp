@@ -9,12 +9,12 @@
 // Threads   The loop's.
 #pragma once
 
-#include <asio/io_context.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/link/messages.hpp"
 #include "core/server/connections/connection.hpp"
@@ -36,7 +36,7 @@ class Fences {
     std::optional<bool> collects;  ///< WEFT_FENCE: whether cards travel, whatever the callers ask for
   };
   /// cluster, exchanges: null where there is no other node.
-  Fences(asio::io_context& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
+  Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
          shm::Segment& segment, Settings settings);
   ~Fences();
   /// As Rooms::join().
@@ -134,7 +134,7 @@ class Fences {
   void answer_part(Bytes body, const Rpc::Reply& reply);
   pmix_status_t hopeless(const Procs& procs) const;
 
-  asio::io_context& loop_;
+  Loop& loop_;
   Jobs& jobs_;
   CardExchange& cards_;
   Exchanges* exchanges_;

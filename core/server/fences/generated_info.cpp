@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/data/types/value.hpp"
+#include "core/link/messages.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/store/cards/blob.hpp"
 #include "core/store/get/job_keys.hpp"

@@ -38,28 +38,28 @@ class StuckClock {
  public:
   using Clock = std::chrono::steady_clock;
   /// Age, if it is at least `limit` and was not reported yet for this generation.
-  bool due(std::uint64_t generation, bool waiting, std::chrono::seconds limit, std::chrono::seconds& age) {
-    if (!is_running(generation, waiting)) return false;
-    const auto now = Clock::now();
+  bool due(std::uint64_t generation, bool waiting, std::chrono::seconds limit, Clock::time_point now,
+           std::chrono::seconds& age) {
+    if (!is_running(generation, waiting, now)) return false;
     age = std::chrono::duration_cast<std::chrono::seconds>(now - since_);
     if (reported_ || now - since_ < limit) return false;
     reported_ = true;
     return true;
   }
   /// Of a generation that a member is in: since the server first asked.
-  std::chrono::milliseconds age(std::uint64_t generation) {
-    is_running(generation, true);
-    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_);
+  std::chrono::milliseconds age(std::uint64_t generation, Clock::time_point now) {
+    is_running(generation, true, now);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now - since_);
   }
 
  private:
   /// False: the clock starts now, or stands.
-  bool is_running(std::uint64_t generation, bool waiting) {
+  bool is_running(std::uint64_t generation, bool waiting, Clock::time_point now) {
     if (waiting && generation == generation_ && running_) return true;
     generation_ = generation;
     running_ = waiting;
     reported_ = false;
-    since_ = Clock::now();
+    since_ = now;
     return false;
   }
 

@@ -42,7 +42,7 @@ bool is_of(std::string_view operation, std::string_view group) {
 
 }  // namespace
 
-Bootstraps::Bootstraps(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups)
+Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups)
     : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups) {
   peers_.on(RequestType::group_bootstrap,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
@@ -81,11 +81,9 @@ void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
   const auto status = timeout ? read(from, waiting->message, waiting->call) : PMIX_ERR_BAD_PARAM;
   if (status != PMIX_SUCCESS) return from.reply(status);
   waiting->at = waiting_.insert(waiting_.end(), waiting);
-  if (const auto until = data::deadline_after(*timeout)) {
-    waiting->deadline = std::make_unique<asio::steady_timer>(loop_, *until);
-    waiting->deadline->async_wait([this, weak = std::weak_ptr(waiting)](const std::error_code& error) {
-      const auto open = weak.lock();
-      if (!error && open) give_up(open, PMIX_ERR_TIMEOUT);
+  if (const auto until = data::deadline_after(*timeout, loop_.now())) {
+    waiting->deadline = std::make_unique<Timer>(loop_, *until, [this, weak = std::weak_ptr(waiting)] {
+      if (const auto open = weak.lock()) give_up(open, PMIX_ERR_TIMEOUT);
     });
   }
   send(waiting, 0);
@@ -129,11 +127,10 @@ void Bootstraps::look_elsewhere(const WaitingRef& waiting, unsigned tries) {
     waiting->passed_over.insert(waiting->place);
     return send(waiting, tries);
   }
-  waiting->pause = std::make_unique<asio::steady_timer>(loop_, registration_pause);
-  waiting->pause->async_wait([this, weak = std::weak_ptr(waiting), tries](const std::error_code& error) {
-    const auto open = weak.lock();
-    if (!error && open && open->at) send(open, tries);
-  });
+  waiting->pause =
+      std::make_unique<Timer>(loop_, registration_pause, [this, weak = std::weak_ptr(waiting), tries] {
+        if (const auto open = weak.lock(); open && open->at) send(open, tries);
+      });
 }
 
 /// The others are told, too: they wait for this process.
@@ -232,7 +229,7 @@ void Bootstraps::answer_inquiry(Bytes body, const Rpc::Reply& reply) {
 void Bootstraps::add(BootstrapCall call, const Rpc::Reply& reply) {
   const auto group = call.group;
   if (const auto failure = take_failure(call)) return reply(*failure, {});
-  auto& boot = boots_[group];
+  auto& boot = boots_.try_emplace(group, Boot{.since = loop_.now()}).first->second;
   if (call.status != PMIX_SUCCESS) {
     const bool has_called = std::any_of(boot.callers.begin(), boot.callers.end(), [&](const Caller& each) {
       return link::is_same(each.call.proc, call.proc);
@@ -351,9 +348,7 @@ std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call)
 /// Of a named process that has finalized on another node, or has ended before its PMIx_Init, no server may have told this one.
 void Bootstraps::watch() {
   if (watch_timer_ || boots_.empty()) return;
-  watch_timer_ = std::make_unique<asio::steady_timer>(loop_, watch_period);
-  watch_timer_->async_wait([this](const std::error_code& error) {
-    if (error) return;
+  watch_timer_ = std::make_unique<Timer>(loop_, watch_period, [this] {
     watch_timer_.reset();
     for (const auto& [group, boot] : boots_) ask_for_ended(group, boot);
     watch();
@@ -419,7 +414,7 @@ FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const 
                                [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
                          });
   part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - boot.since).count());
+      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - boot.since).count());
   return part;
 }
 
@@ -432,7 +427,7 @@ std::vector<FencePart> Bootstraps::open_parts() const {
 std::vector<Fences::Waiting> Bootstraps::waiting_for(std::chrono::seconds limit) {
   std::vector<Fences::Waiting> out;
   for (auto& [group, boot] : boots_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - boot.since);
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - boot.since);
     if (boot.is_reported || age < limit) continue;
     boot.is_reported = true;
     auto part = part_of(group, boot);

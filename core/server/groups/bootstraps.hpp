@@ -16,7 +16,6 @@
 // Source: PMIx Standard, chapter "Process Sets and Groups", "Bootstrap method".
 #pragma once
 
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <list>
@@ -26,6 +25,7 @@
 #include <set>
 #include <string>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/connections/requester.hpp"
 #include "core/server/fences/fences.hpp"
@@ -74,7 +74,7 @@ void fields(Archive& archive, BootstrapMembers& m) {
 
 class Bootstraps {
  public:
-  Bootstraps(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups);
+  Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups);
 
   /// The members are known: message.procs names them all.
   using OnReady = std::function<void(const Requester&, link::GroupConstruct message)>;
@@ -96,18 +96,17 @@ class Bootstraps {
   FencePart part_in(const FenceName& name) const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   /// A call of a process of this node.
   struct Waiting {
     Requester from;
     link::GroupConstruct message;
     BootstrapCall call;
-    std::unique_ptr<asio::steady_timer> deadline{};
+    std::unique_ptr<Timer> deadline{};
     NodeNumber place = 0;
     std::optional<std::list<std::shared_ptr<Waiting>>::iterator>
         at{};                            ///< in waiting_; nothing: it has ended
     std::set<NodeNumber> passed_over{};  ///< nodes whose servers do not know the process's job
-    std::unique_ptr<asio::steady_timer> pause{};
+    std::unique_ptr<Timer> pause{};
   };
   using WaitingRef = std::shared_ptr<Waiting>;
   /// At the server that brings them together.
@@ -116,11 +115,11 @@ class Bootstraps {
     Rpc::Reply reply;
   };
   struct Boot {
-    std::vector<Caller> callers;
-    Procs left_out;
+    std::vector<Caller> callers{};
+    Procs left_out{};
     std::uint64_t leaders = 0;  ///< that have called
     std::size_t named = 0;      ///< by them, without those that are left out
-    Clock::time_point since = Clock::now();
+    Loop::TimePoint since;
     bool is_reported = false;
   };
   /// An attempt that failed before processes that a leader had named called: the call of each is to that attempt.
@@ -170,14 +169,14 @@ class Bootstraps {
   void end(const std::string& group, pmix_status_t status);
   std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
 
-  asio::io_context& loop_;
+  Loop& loop_;
   const Jobs& jobs_;
   PeerCalls& peers_;
   const Groups& groups_;
   OnReady ready_;
   std::list<WaitingRef> waiting_;
   std::map<std::string, Boot> boots_;
-  std::unique_ptr<asio::steady_timer> watch_timer_;  ///< while there are some
+  std::unique_ptr<Timer> watch_timer_;  ///< while there are some
   std::map<std::string, Failed> failed_;
   std::list<std::shared_ptr<Search>> searches_;
   std::map<std::string, Ready> latest_members_;

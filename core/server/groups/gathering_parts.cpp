@@ -28,7 +28,7 @@ FencePart Gatherings::part_of(const Gathering& gathering) const {
   auto part =
       server::part_of(jobs_, meeting, is_shared ? groups_.attempts(groups_.participants_of(meeting)) + 1 : 1);
   part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - gathering.since).count());
+      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - gathering.since).count());
   return part;
 }
 
@@ -46,7 +46,7 @@ std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit)
   std::ranges::move(rooms_.memberships.waiting_for(limit), std::back_inserter(out));
   std::ranges::move(rooms_.bootstraps.waiting_for(limit), std::back_inserter(out));
   for (auto& gathering : open_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - gathering.since);
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - gathering.since);
     if (gathering.is_reported || age < limit) continue;
     gathering.is_reported = true;
     const bool is_shared = !is_by_host(gathering.meeting) && groups_.has_other_nodes(gathering.meeting.set);

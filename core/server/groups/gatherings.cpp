@@ -31,16 +31,14 @@ std::size_t hash_of(const Meeting& meeting) {
 }
 
 /// When the caller gives up, which has waited for a while before its message.
-data::Deadline deadline_in(const data::Infos& directives, std::chrono::milliseconds waited) {
+data::Deadline deadline_in(const data::Infos& directives, Loop::TimePoint since) {
   const auto timeout = data::timeout_in(directives);
-  auto out = timeout ? data::deadline_after(*timeout) : data::Deadline();
-  if (out) *out -= waited;
-  return out;
+  return timeout ? data::deadline_after(*timeout, since) : data::Deadline();
 }
 
 }  // namespace
 
-Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster)
+Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster)
     : loop_(loop), jobs_(jobs), host_(host), groups_(rooms.groups), rooms_(rooms) {
   rooms_.bootstraps.on_ready([this](const Requester& from, link::GroupConstruct message) {
     enter(from, Kind::construct, std::move(message.group), std::move(message.procs),
@@ -70,7 +68,8 @@ void Gatherings::join(Cluster& cluster) {
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,
                        data::Infos directives, std::chrono::milliseconds waited) {
   auto set = group.empty() ? canonical(procs) : groups_.set_of_group(procs);
-  if (!group.empty() && groups_.takes(from, kind, group, &set, directives, deadline_in(directives, waited)))
+  if (!group.empty() &&
+      groups_.takes(from, kind, group, &set, directives, deadline_in(directives, loop_.now() - waited)))
     return;
   Arrival arrival{from, std::move(procs), std::move(directives), waited};
   const bool goes_on_smaller =
@@ -91,7 +90,8 @@ void Gatherings::enter_fence(const Requester& from, link::GroupFence message) {
 
 void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name,
                              data::Infos directives, std::chrono::milliseconds waited) {
-  if (groups_.takes(from, kind, name, nullptr, directives, deadline_in(directives, waited))) return;
+  if (groups_.takes(from, kind, name, nullptr, directives, deadline_in(directives, loop_.now() - waited)))
+    return;
   const auto* group = groups_.table().find(name);
   auto members = group != nullptr ? link::procs_of(group->members) : weft::fail(Errc::not_found);
   if (!members || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
@@ -118,8 +118,9 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
   if (open == open_.end()) open = add(std::move(fresh));
   auto& meeting = open->meeting;
   if (kind == Kind::construct && !is_by_host(meeting)) tell_others(meeting, arrival);
-  open->since = std::min(open->since, Clock::now() - arrival.waited);
-  if (const auto deadline = deadline_in(arrival.directives, arrival.waited);
+  const auto since = loop_.now() - arrival.waited;
+  open->since = std::min(open->since, since);
+  if (const auto deadline = deadline_in(arrival.directives, since);
       deadline && (!meeting.deadline || *deadline < *meeting.deadline))
     meeting.deadline = deadline;
   meeting.arrived.push_back(std::move(arrival));
@@ -165,7 +166,8 @@ Gatherings::Open Gatherings::find(const Meeting& meeting, const Requester& from)
 
 Gatherings::Open Gatherings::add(Meeting meeting) {
   const auto hash = hash_of(meeting);
-  return open_.add(Gathering{std::move(meeting), ++last_, hash});
+  return open_.add(
+      Gathering{.meeting = std::move(meeting), .number = ++last_, .hash = hash, .since = loop_.now()});
 }
 
 Gatherings::Open Gatherings::by_number(std::uint64_t number) {
@@ -324,13 +326,8 @@ Procs Gatherings::without(const Procs& set, const pmix_proc_t& proc) const {
 
 void Gatherings::watch_deadline(Open open) {
   if (!open->meeting.deadline) return;
-  open->deadline = std::make_unique<asio::steady_timer>(loop_, *open->meeting.deadline);
-  open->deadline->async_wait(
-      [this, number = open->number, timer = open->deadline.get()](const std::error_code& error) {
-        const auto late = by_number(number);
-        const bool is_its = late != open_.end() && late->deadline.get() == timer;
-        if (!error && is_its) fail(late, PMIX_ERR_TIMEOUT);
-      });
+  open->deadline =
+      std::make_unique<Timer>(loop_, *open->meeting.deadline, [this, open] { fail(open, PMIX_ERR_TIMEOUT); });
 }
 
 void Gatherings::complete(Open open) {

@@ -15,14 +15,13 @@
 // participants of other nodes wait for this one.
 #pragma once
 
-#include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <list>
 #include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/fences.hpp"
 #include "core/server/groups/bootstraps.hpp"
@@ -49,7 +48,7 @@ class Gatherings {
     Invited& invited;
   };
   /// cluster: null where there is no other node.
-  Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster);
+  Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster);
   /// As Rooms::join().
   void join(Cluster& cluster);
 
@@ -79,16 +78,15 @@ class Gatherings {
   std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Gathering {
     Meeting meeting;
     std::uint64_t number = 0;
     std::size_t hash = 0;  ///< of what calls belong together by
     Procs undecided{};     ///< members that are lost, while handlers are asked what becomes of it
     Procs leaders{};       ///< that were elected
-    Clock::time_point since = Clock::now();
+    Loop::TimePoint since{};
     bool is_reported = false;
-    std::unique_ptr<asio::steady_timer> deadline{};
+    std::unique_ptr<Timer> deadline{};
   };
   using Open = std::list<Gathering>::iterator;
   /// In the order of their first calls, found by number and by what calls belong together by: there may be many.
@@ -163,7 +161,7 @@ class Gatherings {
   const Gathering* find(const FenceName& name, const Procs& set) const;
   FencePart part_of(const Gathering& gathering) const;
 
-  asio::io_context& loop_;
+  Loop& loop_;
   Jobs& jobs_;
   Host& host_;
   Groups& groups_;

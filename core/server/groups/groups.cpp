@@ -13,7 +13,7 @@ constexpr std::chrono::seconds rival_period{1};
 
 }  // namespace
 
-Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
+Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
                GroupEvents& events, PeerCalls& peers, GroupBoards& boards, std::uint32_t server)
     : loop_(loop),
       jobs_(jobs),
@@ -78,29 +78,27 @@ void Groups::exchange(const OperationRef& operation) {
   if (!key) return;  // it has failed, and was answered
   operation->key = key;
   operation->was_over = !exchanges_->is_open(*key);
-  operation->since = Exchanges::Clock::now();
+  operation->since = loop_.now();
   open_.emplace(*key, operation);
   watch_rivals();
 }
 
 void Groups::watch_deadline(const OperationRef& operation) {
   if (!operation->meeting.deadline) return;
-  operation->deadline = std::make_unique<asio::steady_timer>(loop_, *operation->meeting.deadline);
-  operation->deadline->async_wait([this, weak = std::weak_ptr(operation)](const std::error_code& error) {
-    const auto open = weak.lock();
-    if (error || !open || !open->key) return;
-    is_settling(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
-  });
+  operation->deadline =
+      std::make_unique<Timer>(loop_, *operation->meeting.deadline, [this, weak = std::weak_ptr(operation)] {
+        const auto open = weak.lock();
+        if (!open || !open->key) return;
+        is_settling(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
+      });
 }
 
 /// Not at once, and none that has begun since the last look: what another node has ended may be seen after what it has begun then.
 void Groups::watch_rivals() {
   if (rival_timer_ || open_.empty()) return;
-  rival_timer_ = std::make_unique<asio::steady_timer>(loop_, rival_period);
-  rival_timer_->async_wait([this](const std::error_code& error) {
-    if (error) return;
+  rival_timer_ = std::make_unique<Timer>(loop_, rival_period, [this] {
     rival_timer_.reset();
-    const auto begun_by = Exchanges::Clock::now() - rival_period;
+    const auto begun_by = loop_.now() - rival_period;
     for (const auto& [key, operation] : open_)
       if (operation->since <= begun_by) {
         exchanges_->end_rivals(key);

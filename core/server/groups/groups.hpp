@@ -13,13 +13,12 @@
 #pragma once
 
 #include <algorithm>
-#include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/card_exchange.hpp"
 #include "core/server/groups/attempt.hpp"
@@ -35,8 +34,8 @@ namespace weft::server {
 class Groups {
  public:
   /// exchanges: null where there is no other node. server: the upper half of context identifiers.
-  Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
-         GroupEvents& events, PeerCalls& peers, GroupBoards& boards, std::uint32_t server);
+  Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges, GroupEvents& events,
+         PeerCalls& peers, GroupBoards& boards, std::uint32_t server);
 
   /// As Rooms::join().
   void join(Exchanges& exchanges) noexcept {
@@ -134,9 +133,9 @@ class Groups {
     Participants participants;
     GroupPart own;
     std::optional<Exchanges::Key> key{};
-    Exchanges::Clock::time_point since = Exchanges::Clock::now();
+    Loop::TimePoint since{};
     bool was_over = false;  ///< another node had ended this generation before it began here
-    std::unique_ptr<asio::steady_timer> deadline{};
+    std::unique_ptr<Timer> deadline{};
     // Where nodes are lost and it goes on without them:
     std::set<NodeNumber> lost{};
     Procs absent{};                        ///< members that were there
@@ -192,7 +191,7 @@ class Groups {
   NodeNumber keeper_of(const link::RankRuns& members) const;
   Procs local_members(const Group& group) const;
 
-  asio::io_context& loop_;
+  Loop& loop_;
   Jobs& jobs_;
   Gets& gets_;
   CardExchange& cards_;
@@ -213,7 +212,7 @@ class Groups {
   /// Other nodes have been told that these do not end well here, because of these lost nodes.
   RecentAttempts<std::vector<NodeNumber>> given_up_;
   bool may_exchange_ = true;
-  std::unique_ptr<asio::steady_timer> rival_timer_;  ///< while an operation is under way
+  std::unique_ptr<Timer> rival_timer_;  ///< while an operation is under way
 };
 
 }  // namespace weft::server

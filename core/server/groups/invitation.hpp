@@ -2,11 +2,11 @@
 // An invitation that is under way, and what the servers say to each other of it.
 #pragma once
 
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/connections/requester.hpp"
 #include "core/server/groups/group_part.hpp"
@@ -147,8 +147,6 @@ inline std::string bootstrap_of(std::string_view group) {
 }
 
 struct Invitation {
-  using Clock = std::chrono::steady_clock;
-
   std::uint64_t number = 0;
   std::string group;
   pmix_proc_t leader{};
@@ -158,10 +156,10 @@ struct Invitation {
   InvitationTerms terms;
   InvitationState state = InvitationState::gathering;
   std::vector<MemberData> data;
-  Clock::time_point since = Clock::now();
+  Loop::TimePoint since{};  ///< where it was opened here
   bool is_reported = false;
   std::size_t open_questions = 0;  ///< the leader's handlers hear of an acceptance, and may abort
-  std::unique_ptr<asio::steady_timer> deadline{};
+  std::unique_ptr<Timer> deadline{};
 
   const Invitee* find(const pmix_proc_t& proc) const noexcept;
   Invitee* find(const pmix_proc_t& proc) noexcept {

@@ -13,7 +13,7 @@ using Event = InvitationEvent;
 
 }  // namespace
 
-Invitations::Invitations(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
+Invitations::Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
                          GroupEvents& events, Groups& groups, Memberships& memberships)
     : loop_(loop),
       jobs_(jobs),
@@ -45,13 +45,14 @@ void Invitations::invite(const Requester& from, link::GroupInvite message) {
 
 void Invitations::open(const Ref& invitation) {
   invitation->number = ++last_;
+  invitation->since = loop_.now();
   open_.emplace(last_, invitation);
   if (invitation->terms.timeout == 0) return;
-  invitation->deadline =
-      std::make_unique<asio::steady_timer>(loop_, std::chrono::seconds(invitation->terms.timeout));
-  invitation->deadline->async_wait([this, weak = std::weak_ptr(invitation)](const std::error_code& error) {
-    if (const auto late = weak.lock(); !error && late) step(late, Event::late, {});
-  });
+  invitation->deadline = std::make_unique<Timer>(loop_, std::chrono::seconds(invitation->terms.timeout),
+                                                 [this, weak = std::weak_ptr(invitation)] {
+                                                   if (const auto late = weak.lock())
+                                                     step(late, Event::late, {});
+                                                 });
 }
 
 std::uint64_t Invitations::adopt(const Ref& invitation) {
@@ -298,8 +299,7 @@ FencePart Invitations::part_of(const Invitation& invitation) const {
                    return !is_awaited && !questions_.is_asked(proc, operation);
                  });
   part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(Invitation::Clock::now() - invitation.since)
-          .count());
+      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - invitation.since).count());
   return part;
 }
 
@@ -312,8 +312,7 @@ std::vector<FencePart> Invitations::open_parts() const {
 std::vector<Fences::Waiting> Invitations::waiting_for(std::chrono::seconds limit) {
   std::vector<Fences::Waiting> out;
   for (const auto& [number, invitation] : open_) {
-    const auto age =
-        std::chrono::duration_cast<std::chrono::seconds>(Invitation::Clock::now() - invitation->since);
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - invitation->since);
     if (invitation->is_reported || age < limit) continue;
     invitation->is_reported = true;
     const auto by_node = peers_.by_node(invitation->participants());

@@ -26,8 +26,8 @@ class Invitations {
  public:
   static constexpr std::size_t most_over = 1024;
 
-  Invitations(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
-              GroupEvents& events, Groups& groups, Memberships& memberships);
+  Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
+              Groups& groups, Memberships& memberships);
 
   void invite(const Requester& from, link::GroupInvite message);
   /// A process of any node has ended, or has finalized.
@@ -70,7 +70,7 @@ class Invitations {
   void take_answer(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   FencePart part_of(const Invitation& invitation) const;
 
-  asio::io_context& loop_;
+  Loop& loop_;
   const Jobs& jobs_;
   PeerCalls& peers_;
   Questions& questions_;

@@ -8,7 +8,7 @@
 
 namespace weft::server {
 
-Invited::Invited(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions,
+Invited::Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions,
                  GroupEvents& events, Groups& groups, Memberships& memberships)
     : loop_(loop),
       jobs_(jobs),
@@ -99,7 +99,7 @@ void Invited::accept(Entry& entry, const Requester& from, const link::GroupJoin&
   const auto joining = std::make_shared<Joining>(Joining{from, entry, {0, entry.proc, PMIX_SUCCESS, {}}});
   if (*given) joining->answer.data.push_back(std::move(**given));
   joining_.push_back(joining);
-  watch_deadline(joining, data::deadline_after(*timeout));
+  watch_deadline(joining, data::deadline_after(*timeout, loop_.now()));
   if (!is_handed_over(entry.name)) send_acceptance(joining);
 }
 
@@ -120,10 +120,9 @@ void Invited::answered(const JoiningRef& joining, const InvitationName& asked, p
 
 void Invited::watch_deadline(const JoiningRef& joining, data::Deadline until) {
   if (!until) return;
-  joining->deadline = std::make_unique<asio::steady_timer>(loop_, *until);
-  joining->deadline->async_wait([this, weak = std::weak_ptr(joining)](const std::error_code& error) {
+  joining->deadline = std::make_unique<Timer>(loop_, *until, [this, weak = std::weak_ptr(joining)] {
     const auto open = weak.lock();
-    if (error || !open) return;
+    if (!open) return;
     open->is_over = true;
     open->from.reply(PMIX_ERR_TIMEOUT);
     answer(open->entry, PMIX_GROUP_INVITE_FAILED);

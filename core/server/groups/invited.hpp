@@ -5,10 +5,10 @@
 // leader's node that is lost ends it.
 #pragma once
 
-#include <asio/steady_timer.hpp>
 #include <list>
 #include <map>
 #include <memory>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/groups/group_events.hpp"
 #include "core/server/groups/groups.hpp"
@@ -23,8 +23,8 @@ class Invited {
   /// Of invitations that ended before a process answered, so many are remembered, for the answer that may come.
   static constexpr std::size_t most_over = 1024;
 
-  Invited(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions,
-          GroupEvents& events, Groups& groups, Memberships& memberships);
+  Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions, GroupEvents& events,
+          Groups& groups, Memberships& memberships);
 
   /// A process answers an invitation.
   void join(const Requester& from, const link::GroupJoin& message);
@@ -62,7 +62,7 @@ class Invited {
     Entry entry;
     InvitationAnswer answer;
     bool is_over = false;  ///< its deadline has passed
-    std::unique_ptr<asio::steady_timer> deadline{};
+    std::unique_ptr<Timer> deadline{};
   };
   /// What the coordinator has told of an invitation with processes of this node.
   struct Told {
@@ -90,7 +90,7 @@ class Invited {
   void erase(const Entry& entry);
   void end(const InvitationName& name, pmix_status_t status);
 
-  asio::io_context& loop_;
+  Loop& loop_;
   const Jobs& jobs_;
   PeerCalls& peers_;
   const Questions& questions_;

@@ -39,9 +39,9 @@ std::string operation_of(const ChangeRequest& request) {
 
 }  // namespace
 
-Memberships::Memberships(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
-                         Groups& groups)
-    : jobs_(jobs), peers_(peers), questions_(questions), events_(events), groups_(groups) {
+Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
+                         GroupEvents& events, Groups& groups)
+    : loop_(loop), jobs_(jobs), peers_(peers), questions_(questions), events_(events), groups_(groups) {
   peers_.on(RequestType::group_ask, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     take_request(from, body, reply);
   });
@@ -277,7 +277,7 @@ void Memberships::approve(const std::string& name, const Group& group, pmix_stat
   const auto& request = queue.waiting.front().request;
   const auto who = link::procs_of(request.procs)->front();
   auto members = link::procs_of(group.members);
-  queue.since = Clock::now();
+  queue.since = loop_.now();
   queue.is_reported = false;
   queue.asked = members ? std::move(*members) : Procs();
   std::erase_if(queue.asked, [&](const pmix_proc_t& proc) { return link::is_same(proc, who); });
@@ -413,7 +413,7 @@ std::vector<FencePart> Memberships::open_parts() const {
 std::vector<Fences::Waiting> Memberships::waiting_for(std::chrono::seconds limit) {
   std::vector<Fences::Waiting> out;
   for (auto& [name, queue] : queues_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - queue.since);
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - queue.since);
     if (queue.asked.empty() || queue.is_reported || age < limit) continue;
     queue.is_reported = true;
     const auto by_node = peers_.by_node(queue.asked);

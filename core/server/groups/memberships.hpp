@@ -88,7 +88,8 @@ class Memberships {
  public:
   using Changed = std::function<void(pmix_status_t, const MadeGroup&)>;
 
-  Memberships(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events, Groups& groups);
+  Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
+              Groups& groups);
 
   void leave(const Requester& from, const link::GroupLeave& message);
   /// Without an invitation: the members are asked.
@@ -120,7 +121,6 @@ class Memberships {
   std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Change {
     ChangeRequest request;
     Changed changed;
@@ -135,7 +135,7 @@ class Memberships {
     std::deque<Change> waiting;  ///< the first is under way
     Procs asked;                 ///< of the first
     std::uint64_t poll = 0;      ///< of these
-    Clock::time_point since{};   ///< they are
+    Loop::TimePoint since{};     ///< they are
     bool is_reported = false;
   };
 
@@ -171,6 +171,7 @@ class Memberships {
   void answer_names(Bytes body, const Rpc::Reply& reply) const;
   FencePart part_of(const Queue& queue) const;
 
+  Loop& loop_;
   const Jobs& jobs_;
   PeerCalls& peers_;
   Questions& questions_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/groups/peer_calls.hpp"
 
-#include <asio/post.hpp>
-
 #include "core/link/messages.hpp"
 
 namespace weft::server {
@@ -44,15 +42,15 @@ void PeerCalls::send(NodeNumber to, RequestType type, std::vector<std::byte> bod
   if (to == self()) return call_here(type, std::move(body), std::move(replied));
   if (cluster_ != nullptr && cluster_->is_there(to))
     return cluster_->rpc().send(to, type, std::move(body), std::move(replied));
-  if (replied) asio::post(loop_, [replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
+  if (replied) loop_.post([replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
 }
 
 /// Posted, as a message would come: the caller is in the middle of its own work.
 void PeerCalls::call_here(RequestType type, std::vector<std::byte> body, Rpc::Replied replied) {
-  asio::post(loop_, [this, type, body = std::move(body), replied = std::move(replied)] {
+  loop_.post([this, type, body = std::move(body), replied = std::move(replied)] {
     handlers_.at(type)(self(), body, [this, replied](pmix_status_t status, Bytes answer) {
       if (!replied) return;
-      asio::post(loop_, [replied, status, copy = std::vector<std::byte>(answer.begin(), answer.end())] {
+      loop_.post([replied, status, copy = std::vector<std::byte>(answer.begin(), answer.end())] {
         replied(status, copy);
       });
     });

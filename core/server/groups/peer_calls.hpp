@@ -3,10 +3,10 @@
 // does not ask where its processes live. The loop's thread only.
 #pragma once
 
-#include <asio/io_context.hpp>
 #include <map>
 #include <optional>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -16,7 +16,7 @@ namespace weft::server {
 class PeerCalls {
  public:
   /// cluster: null where there is no other node.
-  PeerCalls(asio::io_context& loop, const Jobs& jobs, Cluster* cluster) : loop_(loop), jobs_(jobs) {
+  PeerCalls(Loop& loop, const Jobs& jobs, Cluster* cluster) : loop_(loop), jobs_(jobs) {
     if (cluster != nullptr) join(*cluster);
   }
   PeerCalls(const PeerCalls&) = delete;
@@ -39,7 +39,7 @@ class PeerCalls {
  private:
   void call_here(RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
 
-  asio::io_context& loop_;
+  Loop& loop_;
   const Jobs& jobs_;
   Cluster* cluster_ = nullptr;
   std::map<RequestType, Rpc::Handler> handlers_;

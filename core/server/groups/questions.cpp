@@ -2,7 +2,6 @@
 #include "core/server/groups/questions.hpp"
 
 #include <algorithm>
-#include <asio/post.hpp>
 
 #include "core/data/types/opaque.hpp"
 
@@ -23,7 +22,7 @@ link::GroupVerdict refused() {
 
 }  // namespace
 
-Questions::Questions(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers)
+Questions::Questions(Loop& loop, const Jobs& jobs, PeerCalls& peers)
     : loop_(loop), jobs_(jobs), peers_(peers) {
   peers_.on(RequestType::group_question,
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_peer(body, reply); });
@@ -31,7 +30,7 @@ Questions::Questions(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers)
 
 void Questions::ask(const pmix_proc_t& proc, link::GroupQuestion question, Answered answered) {
   const auto node = peers_.node_of(proc);
-  if (!node) return asio::post(loop_, [answered = std::move(answered)] { answered(gone()); });
+  if (!node) return loop_.post([answered = std::move(answered)] { answered(gone()); });
   if (*node == peers_.self()) return ask_here(proc, std::move(question), std::move(answered));
   peers_.send(*node, RequestType::group_question, base::encode(PeerQuestion{proc, std::move(question)}),
               [answered = std::move(answered)](pmix_status_t status, Bytes body) {
@@ -49,7 +48,7 @@ void Questions::ask_all(const Procs& procs, const std::function<link::GroupQuest
     std::function<void(std::vector<Vote>)> answered;
   };
   const auto poll = std::make_shared<Poll>(Poll{{}, procs.size(), std::move(answered)});
-  if (procs.empty()) return asio::post(loop_, [poll] { poll->answered({}); });
+  if (procs.empty()) return loop_.post([poll] { poll->answered({}); });
   for (const auto& proc : procs) poll->votes.push_back({proc, {}});
   for (std::size_t i = 0; i < procs.size(); ++i)
     ask(procs[i], make(), [poll, i](const link::GroupVerdict& verdict) {
@@ -80,9 +79,8 @@ void Questions::ask_here(const pmix_proc_t& proc, link::GroupQuestion question, 
                                        [&](pmix_status_t code) { return holds(wishes->codes, code); });
   if (!is_wanted) {
     auto verdict = is_of_another_user(proc, question) ? refused() : is_there ? unheard() : gone();
-    return asio::post(
-        loop_, [answered = std::move(answered),
-                verdict = std::make_shared<link::GroupVerdict>(std::move(verdict))] { answered(*verdict); });
+    return loop_.post([answered = std::move(answered), verdict = std::make_shared<link::GroupVerdict>(
+                                                           std::move(verdict))] { answered(*verdict); });
   }
   question.number = ++last_;
   open_.emplace(last_, Open{connection.get(), proc, question.operation, std::move(answered)});
@@ -99,7 +97,7 @@ void Questions::take(const ConnectionRef& from, link::GroupVerdict verdict) {
 
 void Questions::closed(const ConnectionRef& connection) {
   end_all(connection.get());
-  asio::post(loop_, [this, connection] { end_all(connection.get()); });
+  loop_.post([this, connection] { end_all(connection.get()); });
 }
 
 void Questions::end_all(const ClientConnection* client) {

@@ -30,7 +30,7 @@ class Questions {
   /// another user's than PMIX_USERID of the question says: PMIX_ERR_NO_PERMISSIONS, and not heard.
   using Answered = std::function<void(const link::GroupVerdict&)>;
 
-  Questions(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers);
+  Questions(Loop& loop, const Jobs& jobs, PeerCalls& peers);
 
   /// answered: once, never before this returns; when all handlers have ended, which may take as long as the program likes.
   void ask(const pmix_proc_t& proc, link::GroupQuestion question, Answered answered);
@@ -62,7 +62,7 @@ class Questions {
   void ask_here(const pmix_proc_t& proc, link::GroupQuestion question, Answered answered);
   void answer_peer(Bytes body, const Rpc::Reply& reply);
 
-  asio::io_context& loop_;
+  Loop& loop_;
   const Jobs& jobs_;
   PeerCalls& peers_;
   std::map<std::uint64_t, Open> open_;  ///< by number

@@ -34,15 +34,14 @@ struct FenceWatch::Inquiry {
   std::size_t open_requests = 0;
 };
 
-FenceWatch::FenceWatch(asio::io_context& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster,
+FenceWatch::FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster,
                        Exchanges* exchanges, std::chrono::seconds stuck_after)
-    : fences_(fences),
+    : loop_(loop),
+      fences_(fences),
       gatherings_(gatherings),
       cluster_(cluster),
       exchanges_(exchanges),
-      stuck_after_(stuck_after),
-      report_timer_(loop),
-      poll_timer_(loop) {
+      stuck_after_(stuck_after) {
   arm_report();
 }
 
@@ -51,10 +50,9 @@ FenceWatch::FenceWatch(asio::io_context& loop, Fences& fences, Gatherings& gathe
 void FenceWatch::arm_report() {
   if (stuck_after_.count() == 0) return;
   // Looks four times in the limit, so a report is at most a quarter late.
-  report_timer_.expires_after(std::max<std::chrono::milliseconds>(std::chrono::milliseconds(stuck_after_) / 4,
-                                                                  std::chrono::milliseconds(250)));
-  report_timer_.async_wait([this](const std::error_code& error) {
-    if (error) return;
+  const auto period = std::max<std::chrono::milliseconds>(std::chrono::milliseconds(stuck_after_) / 4,
+                                                          std::chrono::milliseconds(250));
+  report_timer_ = std::make_unique<Timer>(loop_, period, [this] {
     report_waiting();
     arm_report();
   });
@@ -93,9 +91,7 @@ void FenceWatch::report_waiting() {
 void FenceWatch::follow_exchanges() {
   if (is_polling_ || exchanges_ == nullptr || exchanges_->open().empty()) return;
   is_polling_ = true;
-  poll_timer_.expires_after(poll_period);
-  poll_timer_.async_wait([this](const std::error_code& error) {
-    if (error) return;
+  poll_timer_ = std::make_unique<Timer>(loop_, poll_period, [this] {
     is_polling_ = false;
     poll();
     follow_exchanges();
@@ -106,7 +102,7 @@ void FenceWatch::follow_exchanges() {
 void FenceWatch::poll() {
   std::erase_if(reported_, [this](const auto& key) { return exchanges_->open().count(key) == 0; });
   for (const auto& [key, fence] : exchanges_->open()) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Exchanges::Clock::now() - fence.since);
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - fence.since);
     const auto seconds = age.count();
     const bool is_power = seconds >= 2 && (seconds & (seconds - 1)) == 0;
     const bool is_stuck = stuck_after_.count() != 0 && age >= stuck_after_ && reported_.count(key) == 0;

@@ -4,12 +4,12 @@
 // Of a fence between nodes the lowest node that is in it reports for all. The loop's thread only.
 #pragma once
 
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/groups/gatherings.hpp"
 
@@ -18,8 +18,8 @@ namespace weft::server {
 class FenceWatch {
  public:
   /// stuck_after: 0: nothing is reported. cluster, exchanges: null where there is no other node.
-  FenceWatch(asio::io_context& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster,
-             Exchanges* exchanges, std::chrono::seconds stuck_after);
+  FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster, Exchanges* exchanges,
+             std::chrono::seconds stuck_after);
   /// As Rooms::join().
   void join(Cluster& cluster, Exchanges& exchanges) noexcept {
     cluster_ = &cluster;
@@ -38,13 +38,14 @@ class FenceWatch {
   void inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half);
   void conclude(const Inquiry& inquiry) const;
 
+  Loop& loop_;
   Fences& fences_;
   Gatherings& gatherings_;
   Cluster* cluster_;
   Exchanges* exchanges_;
   const std::chrono::seconds stuck_after_;
   std::set<Exchanges::Key> reported_;  ///< exchanges that are under way
-  asio::steady_timer report_timer_, poll_timer_;
+  std::unique_ptr<Timer> report_timer_, poll_timer_;
   bool is_polling_ = false;
 };
 

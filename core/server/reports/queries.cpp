@@ -10,7 +10,7 @@
 
 namespace weft::server {
 
-Queries::Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
+Queries::Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
                  const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
                  const GroupTable& groups, Cluster* cluster)
     : loop_(loop),

@@ -3,9 +3,9 @@
 // (query_keys.hpp). What this server does not know, a client's or tool's query asks the host. The loop's thread only.
 #pragma once
 
-#include <asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include "core/server/loop/loop.hpp"
 
 #include "core/link/messages.hpp"
 #include "core/server/connections/connection.hpp"
@@ -21,7 +21,7 @@ class Queries {
   using Replied = std::function<void(pmix_status_t status, data::Infos results)>;
 
   /// cluster: null where there is no other node.
-  Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
+  Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
           const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
           const GroupTable& groups, Cluster* cluster);
   /// As Rooms::join().
@@ -51,7 +51,7 @@ class Queries {
   void ask_host(const OpenRef& open, data::Infos known, const std::vector<std::vector<std::string>>& unknown);
   void with_report(bool with_others, std::function<void(const ClusterReport&)> then);
 
-  asio::io_context& loop_;
+  Loop& loop_;
   const std::string cluster_name_;
   const Jobs& jobs_;
   Host& host_;

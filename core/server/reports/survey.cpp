@@ -5,7 +5,7 @@
 
 namespace weft::server {
 
-void Survey::run(asio::io_context& loop, Cluster& cluster, std::string name, OwnReport& own, Then then) {
+void Survey::run(Loop& loop, Cluster& cluster, std::string name, OwnReport& own, Then then) {
   std::make_shared<Survey>(loop, cluster, std::move(name), own, std::move(then))->ask_everything();
 }
 
@@ -81,15 +81,12 @@ void Survey::take(NodeNumber node, pmix_status_t status, Bytes body) {
 void Survey::wait(Next next) {
   next_ = next;
   if (--open_ == 0) return go_on();
-  timer_.expires_after(limit);
-  timer_.async_wait([self = shared_from_this(), round = round_](const std::error_code& error) {
-    if (!error && round == self->round_) self->go_on();
-  });
+  timer_ = std::make_unique<Timer>(loop_, limit, [this, self = shared_from_this()] { go_on(); });
 }
 
 void Survey::go_on() {
   ++round_;
-  timer_.cancel();
+  timer_.reset();
   (this->*next_)();
 }
 

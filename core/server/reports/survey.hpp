@@ -8,11 +8,10 @@
 // Threads   The server's loop.
 #pragma once
 
-#include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/reports/own_report.hpp"
@@ -25,9 +24,9 @@ class Survey : public std::enable_shared_from_this<Survey> {
   using Then = std::function<void(const ClusterReport&)>;
 
   /// then: in Cluster::turn() or from a timer; at once where there is no other server to ask.
-  static void run(asio::io_context& loop, Cluster& cluster, std::string name, OwnReport& own, Then then);
-  Survey(asio::io_context& loop, Cluster& cluster, std::string name, OwnReport& own, Then then)
-      : cluster_(cluster), name_(std::move(name)), own_(own), then_(std::move(then)), timer_(loop) {}
+  static void run(Loop& loop, Cluster& cluster, std::string name, OwnReport& own, Then then);
+  Survey(Loop& loop, Cluster& cluster, std::string name, OwnReport& own, Then then)
+      : cluster_(cluster), name_(std::move(name)), own_(own), then_(std::move(then)), loop_(loop) {}
 
  private:
   using Next = void (Survey::*)();
@@ -44,7 +43,8 @@ class Survey : public std::enable_shared_from_this<Survey> {
   std::string name_;
   OwnReport& own_;
   Then then_;
-  asio::steady_timer timer_;
+  Loop& loop_;
+  std::unique_ptr<Timer> timer_;
   std::vector<NodeEntry> entries_;  ///< by node number
   std::size_t open_ = 0;            ///< requests of this round
   unsigned round_ = 0;

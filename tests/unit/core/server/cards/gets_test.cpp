@@ -49,7 +49,7 @@ struct DirectModex {
 
 struct GetsTest : ::testing::Test {
   explicit GetsTest(bool host_brings = false, milliseconds key_wait = milliseconds(2000))
-      : host((module.direct_modex = host_brings ? DirectModex::call : nullptr, &module), loop),
+      : host((module.direct_modex = host_brings ? DirectModex::call : nullptr, &module), io),
         gets(loop, jobs, cards, nullptr, key_wait) {
     DirectModex::calls.clear();
     data::Infos infos;
@@ -124,18 +124,19 @@ struct GetsTest : ::testing::Test {
   pmix_status_t wait(const std::shared_ptr<Outcome>& get) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!get->status && std::chrono::steady_clock::now() < limit) {
-      loop.restart();
-      loop.run_one_for(milliseconds(100));
+      io.restart();
+      io.run_one_for(milliseconds(100));
     }
     return get->status.value_or(PMIX_ERROR);
   }
   /// Runs what is ready.
   void turn() {
-    loop.restart();
-    loop.poll();
+    io.restart();
+    io.poll();
   }
 
-  asio::io_context loop;
+  asio::io_context io;
+  Loop loop{io};
   store::Node node;
   pmix_server_module_t module{};
   Host host;
@@ -331,8 +332,8 @@ TEST_F(ByHost, is_asked_again_for_a_key_of_a_later_commit) {
   for (int again = 0; again < 3; ++again) {
     DirectModex::end(PMIX_SUCCESS, far_card(far, "key"));
     for (int i = 0; i < 1000 && DirectModex::calls.empty(); ++i) {
-      loop.restart();
-      loop.run_one_for(milliseconds(30));
+      io.restart();
+      io.run_one_for(milliseconds(30));
     }
     ASSERT_EQ(DirectModex::calls.size(), 1u);
     EXPECT_FALSE(waiting->status);

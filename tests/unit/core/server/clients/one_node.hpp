@@ -47,8 +47,8 @@ class OneNode : public ::testing::Test {
   void TearDown() override {
     ends_are_expected = true;
     lines.clear();
-    loop.restart();
-    loop.poll();
+    io.restart();
+    io.poll();
   }
 
   static pmix_proc_t proc(std::uint32_t rank) { return link::make_proc("job", rank); }
@@ -65,7 +65,7 @@ class OneNode : public ::testing::Test {
   }
   /// A process says hello.
   Line& arrive(const link::Hello& hello) {
-    auto& line = *lines.emplace_back(std::make_unique<Line>(loop, dispatch));
+    auto& line = *lines.emplace_back(std::make_unique<Line>(io, dispatch));
     line.connection->start();
     line.write(link::MessageType::hello, 0, link::encode(hello));
     return line;
@@ -84,7 +84,8 @@ class OneNode : public ::testing::Test {
     return refused ? std::move(*refused) : link::Refused{PMIX_SUCCESS, "malformed"};
   }
 
-  asio::io_context loop;
+  asio::io_context io;
+  Loop loop{io};
   const pmix_proc_t self = link::make_proc("server", 0);
   Tokens tokens;
   events::Registry handlers{events::Identity{self, {}}};

@@ -26,10 +26,10 @@ struct CountingWatcher final : mesh::Watcher {
 };
 
 /// The shape of Server::run(), counted. Each has its thread.
-class Loop {
+class TurningLoop {
  public:
-  Loop() : thread_([this] { run(); }) {}
-  ~Loop() {
+  TurningLoop() : thread_([this] { run(); }) {}
+  ~TurningLoop() {
     on_loop([this] {
       fabric.reset();
       stops_ = true;
@@ -49,7 +49,7 @@ class Loop {
     mesh::Limits limits;
     limits.probe_after = 200ms;
     on_loop([&] {
-      auto opened = Fabric::open(io, key, {self, 1}, 2, watcher,
+      auto opened = Fabric::open(loop, key, {self, 1}, 2, watcher,
                                  {.transport = transport,
                                   .folders = {modules()},
                                   .wait = {.spin = 20us, .yield = 0us},
@@ -75,6 +75,7 @@ class Loop {
   }
 
   asio::io_context io{1};
+  Loop loop{io};
   CountingWatcher watcher;
   std::unique_ptr<Fabric> fabric;
 
@@ -144,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(On, FabricTest, ::testing::Values("shm", "tcp", "ofi:tc
 TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   const auto key = mesh::JobKey::random();
   Ball ball_a, ball_b;  // they outlive the fabrics
-  Loop a, b;
+  TurningLoop a, b;
   const auto note = a.open(GetParam(), key, 0);
   if (!a.fabric) GTEST_SKIP() << note;
   // What a library opens to strangers is said, and nothing else.
@@ -201,7 +202,7 @@ unsigned major_version_of_libfabric() {
 TEST(Fabric, one_without_a_descriptor_is_polled_and_says_so) {
   const auto key = mesh::JobKey::random();
   Ball ball_a, ball_b;
-  Loop a, b;
+  TurningLoop a, b;
   const auto note = a.open("ofi:shm", key, 0);
   if (!a.fabric) GTEST_SKIP() << note;
   if (major_version_of_libfabric() >= 2) GTEST_SKIP() << "shm of libfabric 2.1 crashes in fi_av_remove";
@@ -230,7 +231,7 @@ TEST(Fabric, one_without_a_descriptor_is_polled_and_says_so) {
 }
 
 TEST(Fabric, one_that_is_not_there_is_named_with_what_is) {
-  Loop loop;
+  TurningLoop loop;
   const auto note = loop.open("warp:drive", mesh::JobKey::random(), 0);
   EXPECT_FALSE(loop.fabric);
   for (const char* part : {"warp:drive", "shm", "WEFT_TRANSPORT"})

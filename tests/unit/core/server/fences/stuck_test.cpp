@@ -95,15 +95,16 @@ TEST(StuckReport, a_full_machine_fits_a_line) {
 
 TEST(StuckClock, is_due_once_a_generation) {
   StuckClock clock;
+  const StuckClock::Clock::time_point now{};
   seconds age{};
-  EXPECT_FALSE(clock.due(1, true, seconds(0), age)) << "it starts to count now";
-  EXPECT_TRUE(clock.due(1, true, seconds(0), age));
-  EXPECT_FALSE(clock.due(1, true, seconds(0), age)) << "said already";
-  EXPECT_FALSE(clock.due(2, true, seconds(0), age)) << "another generation";
-  EXPECT_TRUE(clock.due(2, true, seconds(0), age));
-  EXPECT_FALSE(clock.due(2, false, seconds(0), age)) << "no rank waits";
-  EXPECT_FALSE(clock.due(2, true, seconds(0), age)) << "a rank waits again, from now on";
-  EXPECT_FALSE(clock.due(2, true, seconds(3600), age)) << "not for so long";
+  EXPECT_FALSE(clock.due(1, true, seconds(0), now, age)) << "it starts to count now";
+  EXPECT_TRUE(clock.due(1, true, seconds(0), now, age));
+  EXPECT_FALSE(clock.due(1, true, seconds(0), now, age)) << "said already";
+  EXPECT_FALSE(clock.due(2, true, seconds(0), now, age)) << "another generation";
+  EXPECT_TRUE(clock.due(2, true, seconds(0), now, age));
+  EXPECT_FALSE(clock.due(2, false, seconds(0), now, age)) << "no rank waits";
+  EXPECT_FALSE(clock.due(2, true, seconds(0), now, age)) << "a rank waits again, from now on";
+  EXPECT_FALSE(clock.due(2, true, seconds(3600), now, age)) << "not for so long";
 }
 
 }  // namespace

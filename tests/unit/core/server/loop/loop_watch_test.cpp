@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/loop_watch.hpp"
+#include "core/server/loop/loop_watch.hpp"
 
 #include <gtest/gtest.h>
 
