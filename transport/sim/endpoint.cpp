@@ -94,7 +94,7 @@ Result<void> SimEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
   const auto& peer = static_cast<const SimPeer&>(to);
   const SimOperation& operation = start(completion, peer, nullptr);
   const auto delivery = network_.plan_delivery(network_.parameters().message, node_, peer.node(), bytes);
-  const bool lost = !network_.is_up(peer.node());
+  const bool lost = !network_.is_up(peer.node()) || !network_.is_up(node_);
 
   const auto sent = network_.new_event(lost ? Network::Kind::lost : Network::Kind::sent, peer.node(), node_);
   network_.events_[sent].request_id = operation.request_id;
@@ -136,7 +136,7 @@ Result<void> SimEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
 
 std::size_t SimEndpoint::progress() noexcept {
   // An endpoint with an empty inbox advances the time.
-  if (inbox_first_ == Network::none) network_.advance();
+  if (inbox_first_ == Network::none && network_.parameters().passes_alone) network_.advance();
   std::size_t handled = 0;
   const auto last = inbox_last_;  // events that handlers cause belong to the next call
   while (inbox_first_ != Network::none && network_.is_up(node_)) {

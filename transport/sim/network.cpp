@@ -20,6 +20,10 @@ Node Network::join(SimEndpoint& endpoint) {
 }
 
 void Network::drop(Node node, Time at) {
+  if (at <= now_) {
+    nodes_[node].dropped = true;
+    return;
+  }
   schedule(new_event(Kind::drop, node, node), std::max(at, now_));
 }
 

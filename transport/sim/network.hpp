@@ -7,8 +7,10 @@
 // receiver's incoming wire.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <random>
 #include <unordered_map>
@@ -32,6 +34,8 @@ struct Parameters {
   std::uint64_t seed = 1;
   std::uint32_t max_open =
       0;  ///< open operations an endpoint may have before it returns `again`; 0: no limit
+  /// An endpoint with an empty inbox advances the time in its progress(). False: the owner of the network does, by step() or advance().
+  bool passes_alone = true;
   std::size_t max_inline = 256, max_message = 65536, max_get = std::size_t{1} << 30;
 };
 
@@ -54,6 +58,14 @@ class Network {
   void drop(Node node, Time at);
   void delay(Node from, Node to, Time extra) { extra_[pair(from, to)] = extra; }
 
+  /// When that is; nothing: no event is left.
+  std::optional<Time> next() const noexcept {
+    return heap_.empty() ? std::nullopt : std::optional(heap_.top().at);
+  }
+  /// Moves the clock on, up to the next event.
+  void pass_to(Time when) noexcept { now_ = std::max(now_, std::min(when, next().value_or(when))); }
+  /// Endpoints that received an event in the last advance(); of step(): nothing.
+  const std::vector<Node>& reached() const noexcept { return reached_; }
   /// Moves the clock to the next event and passes the events of that time to their endpoints. False: no event
   /// is left.
   bool advance();

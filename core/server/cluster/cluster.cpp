@@ -86,21 +86,27 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   return out;
 }
 
-Cluster::Cluster(const mesh::JobKey& key, NodeNumber self, NodeNumber nodes, std::string host)
-    : key_(key), self_(self), incarnation_(incarnation_now()), host_(std::move(host)), entries_(nodes) {
+Cluster::Cluster(const ClusterSpec& spec, std::uint64_t incarnation)
+    : key_(*spec.key), self_(spec.self), incarnation_(incarnation), host_(spec.host), entries_(spec.nodes) {
   entries_[self_].host = host_;
 }
 
 Cluster::Opened Cluster::open(Loop& loop, const ClusterSpec& spec) {
-  std::unique_ptr<Cluster> cluster(new Cluster(*spec.key, spec.self, spec.nodes, spec.host));
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;
   if (spec.is_on_one_host) options.preferred = transport::preferred_on_one_host();
   if (!spec.contacts.empty())
     if (auto first = base::decode<ServerContact>(spec.contacts.front()))
       options.toward = std::move(first->contact.address);
-  auto opened =
-      Fabric::open(loop, *spec.key, {spec.self, cluster->incarnation_}, spec.nodes, *cluster, options);
+  return over(spec, incarnation_now(), [&](mesh::Watcher& watcher, mesh::NodeIncarnation self) {
+    return Fabric::open(loop, *spec.key, self, spec.nodes, watcher, options);
+  });
+}
+
+Cluster::Opened Cluster::over(const ClusterSpec& spec, std::uint64_t incarnation,
+                              const OpenFabric& open_fabric) {
+  std::unique_ptr<Cluster> cluster(new Cluster(spec, incarnation));
+  auto opened = open_fabric(*cluster, {spec.self, incarnation});
   if (!opened.fabric) return {nullptr, std::move(opened.note)};
   cluster->fabric_ = std::move(opened.fabric);
   auto& mesh = cluster->mesh();

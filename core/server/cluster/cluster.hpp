@@ -51,6 +51,9 @@ class Cluster final : mesh::Watcher {
     std::string note;                  ///< one line for the user; empty: nothing to say
   };
   static Opened open(Loop& loop, const ClusterSpec& spec);
+  /// The same over a fabric that `open_fabric(cluster, incarnation)` makes, of another clock than the machine's perhaps.
+  using OpenFabric = std::function<Fabric::Opened(mesh::Watcher&, mesh::NodeIncarnation self)>;
+  static Opened over(const ClusterSpec& spec, std::uint64_t incarnation, const OpenFabric& open_fabric);
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
@@ -85,6 +88,8 @@ class Cluster final : mesh::Watcher {
   bool turn(bool may_rest = true);
   /// Nodes that were lost in turn() since the last call, and had not said that they leave.
   std::vector<Lost> take_lost();
+  /// As Fabric.
+  mesh::TimePoint deadline() const noexcept { return fabric_->deadline(); }
   bool sleep() noexcept { return fabric_->sleep(); }
   void stay_awake() noexcept { fabric_->stay_awake(); }
   void share_cores(unsigned clients) noexcept { fabric_->share_cores(clients); }
@@ -101,7 +106,7 @@ class Cluster final : mesh::Watcher {
     std::string host;
     bool is_known = false, is_lost = false, has_left = false;
   };
-  Cluster(const mesh::JobKey& key, NodeNumber self, NodeNumber nodes, std::string host);
+  Cluster(const ClusterSpec& spec, std::uint64_t incarnation);
   void node_lost(NodeNumber node, const char* why) noexcept override;
   void message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept override;
 

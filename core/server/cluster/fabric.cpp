@@ -47,11 +47,9 @@ Fabric::Opened Fabric::open(Loop& loop, const mesh::JobKey& key, mesh::NodeIncar
     return {nullptr, "transport " + opened.name +
                          " has nothing to sleep on here: it is used only where WEFT_TRANSPORT names it"};
 
-  std::unique_ptr<Fabric> fabric(new Fabric(loop));
-  fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
-  fabric->transport_ = std::move(opened.transport);
-  fabric->endpoint_ = std::move(opened.endpoint);
-  fabric->wait_ = options.wait;
+  auto fabric =
+      over(loop, opened.options.empty() ? opened.name : opened.name + ":" + opened.options,
+           std::move(opened.transport), std::move(opened.endpoint), key, self, nodes, watcher, options);
   base::info(base::LogPart::transport, "other nodes are reached by {}: {}", fabric->description(),
              options.transport.empty() ? "the first of the usual ones that opens" : "it was asked for");
   std::string note = options.transport.empty() ? options.preferred.note : std::string();
@@ -61,13 +59,25 @@ Fabric::Opened Fabric::open(Loop& loop, const mesh::JobKey& key, mesh::NodeIncar
   if (!risk.empty())
     note += fmt::format("{}transport {}: {}; the transport tcp does not allow that", note.empty() ? "" : "; ",
                         fabric->name_, risk);
-  if (const auto fd = fabric->endpoint_->wait_fd())
-    fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop.io(), *fd);
-  else
+  if (!fabric->watch_)
     note += fmt::format("{}transport {} has nothing to sleep on and is looked at {} times a second",
                         note.empty() ? "" : "; ", fabric->name_, std::chrono::seconds(1) / poll_every);
-  fabric->mesh_ = std::make_unique<mesh::Mesh>(*fabric->endpoint_, key, self, nodes, watcher, options.limits);
   return {std::move(fabric), std::move(note)};
+}
+
+std::unique_ptr<Fabric> Fabric::over(Loop& loop, std::string name, std::unique_ptr<Transport> transport,
+                                     std::unique_ptr<Endpoint> endpoint, const mesh::JobKey& key,
+                                     mesh::NodeIncarnation self, mesh::NodeNumber nodes,
+                                     mesh::Watcher& watcher, const Options& options) {
+  std::unique_ptr<Fabric> fabric(new Fabric(loop));
+  fabric->name_ = std::move(name);
+  fabric->transport_ = std::move(transport);
+  fabric->endpoint_ = std::move(endpoint);
+  fabric->wait_ = options.wait;
+  if (const auto fd = fabric->endpoint_->wait_fd())
+    fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop.io(), *fd);
+  fabric->mesh_ = std::make_unique<mesh::Mesh>(*fabric->endpoint_, key, self, nodes, watcher, options.limits);
+  return fabric;
 }
 
 std::string Fabric::description() const {

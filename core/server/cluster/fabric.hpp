@@ -42,6 +42,11 @@ class Fabric {
   };
   static Opened open(Loop& loop, const mesh::JobKey& key, mesh::NodeIncarnation self, mesh::NodeNumber nodes,
                      mesh::Watcher& watcher, const Options& options);
+  /// The same over an endpoint that is open already. name: as WEFT_TRANSPORT would have it.
+  static std::unique_ptr<Fabric> over(Loop& loop, std::string name, std::unique_ptr<Transport> transport,
+                                      std::unique_ptr<Endpoint> endpoint, const mesh::JobKey& key,
+                                      mesh::NodeIncarnation self, mesh::NodeNumber nodes,
+                                      mesh::Watcher& watcher, const Options& options);
   ~Fabric();
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -64,6 +69,8 @@ class Fabric {
   /// clients: local processes that want their cores, too.
   void share_cores(unsigned clients) noexcept;
 
+  /// When turn() is to be called though nothing happens; TimePoint::max(): no need.
+  mesh::TimePoint deadline() const noexcept { return mesh_->deadline(); }
   /// True: the loop may block; what happens on the fabric ends that. False: turn() first.
   bool sleep() noexcept;
 

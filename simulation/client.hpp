@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process of a job, as its server sees it: the messages of its socket, its place at the job's board, its card. It never waits: look() says
+// what has come.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "core/link/requests.hpp"
+#include "core/server/jobs/proc_set.hpp"
+#include "core/store/board_member.hpp"
+#include "simulation/node.hpp"
+
+namespace weft::simulation {
+
+class Client {
+ public:
+  using Call = std::uint64_t;
+  struct Ended {
+    Call call;
+    pmix_status_t status;
+    link::RankRuns members{};  ///< of a group that was made, by group rank
+    std::uint64_t context = 0;
+    std::vector<std::byte> value{};  ///< that a Get found: a byte object
+  };
+
+  /// The node outlives it, but for remove().
+  Client(Node& node, const pmix_proc_t& proc);
+
+  const pmix_proc_t& proc() const noexcept { return proc_; }
+  NodeNumber node() const noexcept { return node_->self(); }
+  /// The server has let it in.
+  bool is_welcome() const noexcept { return is_welcome_; }
+  bool is_gone() const noexcept { return node_ == nullptr; }
+
+  // Calls. Each ends once, in look(), unless the process ends before.
+  /// At the board of its job.
+  Call fence_job(bool collects);
+  Call fence(const server::Procs& procs, bool collects);
+  Call construct(const std::string& group, const server::Procs& procs, data::Infos directives);
+  Call destruct(const std::string& group);
+  Call fence_group(const std::string& group);
+  Call leave(const std::string& group);
+  Call get(const pmix_proc_t& proc, const std::string& key);
+  Call finalize();
+  /// To the card, for all nodes.
+  void commit(const std::string& key, Bytes value);
+
+  /// Reads what has come and looks at the board. True: something has.
+  bool look();
+  /// What has ended since the last call, in its order.
+  std::vector<Ended> take_ended();
+  std::size_t open() const noexcept { return open_.size() + at_board_.size(); }
+  /// The process ends without a word, or its node does.
+  void remove();
+
+ private:
+  struct AtBoard {
+    Call call;
+    store::BoardMember::Entry entry;
+  };
+  template <class Message>
+  Call send(const Message& message, link::MessageType type = Message::type);
+  void send_frame(link::MessageType type, Call call, const std::vector<std::byte>& payload);
+  bool read();
+  void take(const link::Frame& frame);
+  void take_answer(Call call, const link::Frame& frame);
+  bool look_at_board();
+  void note(store::NoticeKind kind, std::uint32_t arg);
+  server::Job& job();
+
+  Node* node_;
+  const pmix_proc_t proc_;
+  base::Fd socket_;
+  bool is_welcome_ = false;
+  std::uint32_t local_ = 0;
+  std::optional<store::BoardMember> member_;
+  std::vector<std::byte> read_;  ///< of frames that have not come whole
+  Call last_ = 0;
+  std::map<Call, link::MessageType> open_;  ///< messages
+  std::deque<AtBoard> at_board_;
+  std::vector<Ended> ended_;
+};
+
+}  // namespace weft::simulation

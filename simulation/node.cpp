@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "simulation/node.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/server/dispatch.hpp"
+#include "core/store/job_builder.hpp"
+#include "simulation/require.hpp"
+
+namespace weft::simulation {
+namespace {
+
+constexpr std::size_t segment_bytes = std::size_t{64} << 20;  // virtual
+constexpr std::uint64_t card_bytes = std::uint64_t{64} << 10;
+
+server::Cluster::Opened open_cluster(Loop& loop, sim::Network& network, const Node::Place& place,
+                                     const std::string& host) {
+  server::ClusterSpec spec;
+  spec.self = place.self;
+  spec.nodes = place.nodes;
+  spec.host = host;
+  spec.key = *mesh::JobKey::from(std::vector<std::byte>(mesh::JobKey::bytes, std::byte{1}));
+  const auto open_fabric = [&](mesh::Watcher& watcher, mesh::NodeIncarnation self) {
+    auto transport = std::make_unique<sim::SimTransport>(network);
+    auto endpoint = transport->open({});
+    require(endpoint.has_value(), "an endpoint of the simulated network");
+    // No time is spent on looking: what comes wakes the node.
+    server::Fabric::Options options;
+    options.wait.yield = {};
+    options.limits = place.limits;
+    return server::Fabric::Opened{
+        server::Fabric::over(loop, "sim", std::move(transport), std::move(*endpoint), *spec.key, self,
+                             spec.nodes, watcher, options),
+        {}};
+  };
+  return server::Cluster::over(spec, 1, open_fabric);
+}
+
+}  // namespace
+
+Node::Node(sim::Network& network, const Loop::TimePoint& now, const Place& place)
+    : host_name_("host" + std::to_string(place.self)),
+      self_(link::make_proc("server", place.self)),
+      loop_(io_, &now),
+      handlers_(events::Identity{self_, {}}) {
+  auto segment = shm::Segment::create(segment_bytes);
+  require(segment && store::format_segment(*segment), "a segment");
+  segment_ = std::move(*segment);
+  cluster_ = open_cluster(loop_, network, place, host_name_).cluster;
+  require(cluster_ != nullptr, "a cluster");
+  server::Rooms::Settings settings;
+  settings.host_name = host_name_;
+  settings.limits.card_bytes = card_bytes;
+  rooms_ = std::make_unique<server::Rooms>(loop_, self_, nullptr, *segment_, tokens_, handlers_,
+                                           cluster_.get(), settings);
+  rounds_.emplace(*rooms_, watch_);
+}
+
+Node::~Node() {
+  is_closing_ = true;
+  for (const auto& connection : std::vector<server::ConnectionRef>(connections_)) {
+    connection->leaving = true;
+    connection->close();
+  }
+  rooms_->fences.stop_exchanging();
+  rooms_->groups.stop_exchanging();
+  cluster_->stop();
+  rooms_->cards.close();
+  cluster_.reset();
+  rooms_.reset();
+}
+
+void Node::add(Bytes contact) {
+  const auto why_not = cluster_->add(contact);
+  require(why_not.empty(), why_not.c_str());
+}
+
+void Node::register_job(const Job& spec) {
+  std::string names, ranks;
+  for (std::uint32_t node = 0; node < spec.nodes; ++node) {
+    names += (node == 0 ? "host" : ",host") + std::to_string(node);
+    ranks += node == 0 ? "" : ";";
+    for (std::uint32_t i = 0; i < spec.ranks_a_node; ++i)
+      ranks += (i == 0 ? "" : ",") + std::to_string(node * spec.ranks_a_node + i);
+  }
+  data::Infos infos;
+  infos.add(PMIX_JOB_SIZE, data::Value::of(spec.nodes * spec.ranks_a_node));
+  infos.add(PMIX_NUM_NODES, data::Value::of(spec.nodes));
+  infos.add(PMIX_NODEID, data::Value::of(std::uint32_t{self()}));
+  infos.add(PMIX_NODE_MAP, data::Value::of(std::string_view(names)));
+  infos.add(PMIX_PROC_MAP, data::Value::of(std::string_view(ranks)));
+  auto& job = rooms_->jobs.announce(spec.nspace);
+  job.card_key = cluster_->card_key(spec.nspace);
+  for (std::uint32_t i = 0; i < spec.ranks_a_node; ++i)
+    job.clients[self() * spec.ranks_a_node + i] = {::getuid(), ::getgid(), nullptr};
+  bool is_new = false;
+  const auto registered = rooms_->jobs.register_job(job, static_cast<int>(spec.ranks_a_node), infos, is_new);
+  require(registered.has_value(), "a job that is registered");
+  rooms_->cards.offer(job);
+  rooms_->fences.open_job(job);
+  rooms_->jobs.announce_registered(spec.nspace);
+}
+
+base::Fd Node::connect() {
+  int ends[2] = {-1, -1};
+  require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "a socket");
+  using server::ClientConnection;
+  const auto connection = std::make_shared<ClientConnection>(
+      ClientConnection::Socket(io_, asio::local::stream_protocol(), ends[0]),
+      static_cast<ClientConnection::Owner&>(*this));
+  connections_.push_back(connection);
+  connection->start();
+  return base::Fd(ends[1]);
+}
+
+bool Node::round() {
+  rounds_->drain_notices();
+  io_.restart();
+  bool has_moved = io_.poll() != 0;
+  if (const auto due = loop_.next(); due && *due <= loop_.now()) {
+    loop_.run_due();
+    has_moved = true;
+  }
+  return rounds_->progress(*cluster_, true) || has_moved;
+}
+
+Loop::TimePoint Node::deadline() const noexcept {
+  return std::min(loop_.next().value_or(Loop::TimePoint::max()), cluster_->deadline());
+}
+
+void Node::on_frame(const server::ConnectionRef& from, link::Frame frame) {
+  const server::LoopWatch::Work work(watch_, link::to_text(frame.type), &from->proc);
+  server::dispatch(*rooms_, from, frame);
+}
+
+/// As Server::on_closed.
+void Node::on_closed(const server::ConnectionRef& connection) {
+  std::erase(connections_, connection);
+  rooms_->gets.drop(connection.get());
+  rooms_->services.closed(connection);
+  rooms_->tool_entry.closed(connection);
+  rooms_->clients.closed(connection, is_closing_);
+}
+
+}  // namespace weft::simulation

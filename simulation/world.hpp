@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A cluster in one process and in virtual time: servers, their clients, the network between them. step() lets one thing happen: a node whose
+// turn is due has a round, and where there is none the time passes. Which of several nodes is next is drawn from the seed, so the same seed and
+// the same calls give the same run.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simulation/client.hpp"
+#include "simulation/node.hpp"
+#include "transport/sim/network.hpp"
+
+namespace weft::simulation {
+
+class World {
+ public:
+  struct Shape {
+    std::uint32_t nodes = 2, ranks_a_node = 2;
+    sim::Parameters network{};
+    mesh::Limits limits{};
+    std::uint64_t seed = 1;
+  };
+  static constexpr const char* nspace = "job";
+
+  /// All nodes know each other, the job is registered on each, and its ranks have been let in.
+  explicit World(const Shape& shape);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(clients_.size()); }
+  std::uint32_t nodes() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
+  /// Since the job began.
+  std::chrono::nanoseconds now() const noexcept { return now_ - begin_; }
+  /// Null: it was lost.
+  Node* node(NodeNumber number) noexcept { return nodes_[number].get(); }
+  Client& client(std::uint32_t rank) noexcept { return *clients_[rank]; }
+  NodeNumber node_of(std::uint32_t rank) const noexcept { return rank / ranks_a_node_; }
+  /// What a client was made to do is seen by its server in one of the next rounds.
+  void wake(NodeNumber node) {
+    if (nodes_[node]) awake_.insert(node);
+  }
+
+  /// False: nothing happens up to that time, which has come.
+  bool step(std::chrono::nanoseconds until);
+  /// The process ends without a word.
+  void end_process(std::uint32_t rank);
+  /// The server and the processes of the node end, and nothing goes to it or comes from it any more.
+  void lose(NodeNumber node);
+
+ private:
+  void round(NodeNumber node);
+  bool pass_time(std::chrono::nanoseconds until);
+
+  Loop::TimePoint now_{};
+  Loop::TimePoint begin_{};
+  sim::Network network_;
+  std::uint32_t ranks_a_node_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::set<NodeNumber> awake_;
+};
+
+}  // namespace weft::simulation

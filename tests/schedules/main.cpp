@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual time.
+//
+//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N] [--show]
+//
+// Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints, made smaller. --show prints the schedule
+// of the first seed, and runs it twice: both runs have to be the same.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "tests/schedules/schedule.hpp"
+
+namespace weft::schedules {
+namespace {
+
+struct Options {
+  std::uint64_t seed = 1, runs = 1000;
+  std::optional<unsigned> seconds;
+  Bounds bounds;
+  bool shows = false;
+};
+
+std::optional<Options> read(int count, char** words) {
+  Options out;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    if (word == "--show") {
+      out.shows = true;
+      continue;
+    }
+    if (i + 1 == count) return std::nullopt;
+    char* end = nullptr;
+    const auto number = std::strtoull(words[++i], &end, 10);
+    if (*end != '\0') return std::nullopt;
+    const auto small = static_cast<std::uint32_t>(number);
+    if (word == "--seed")
+      out.seed = number;
+    else if (word == "--runs")
+      out.runs = number;
+    else if (word == "--seconds")
+      out.seconds = small;
+    else if (word == "--nodes" && small >= 2)
+      out.bounds.most_nodes = small;
+    else if (word == "--ranks" && small >= 1)
+      out.bounds.most_ranks_a_node = small;
+    else if (word == "--operations" && small >= 1)
+      out.bounds.most_operations = small;
+    else if (word == "--faults")
+      out.bounds.most_faults = small;
+    else
+      return std::nullopt;
+  }
+  return out;
+}
+
+void tell(const Outcome& outcome) {
+  for (const auto& violation : outcome.violations) std::printf("  %s\n", violation.c_str());
+}
+
+int show(const Options& options) {
+  const auto schedule = draw(options.seed, options.bounds);
+  std::printf("%s", to_text(schedule).c_str());
+  const auto first = run(schedule), second = run(schedule);
+  std::printf("digest %016llx, %lld us of virtual time\n", static_cast<unsigned long long>(first.digest),
+              static_cast<long long>(first.took.count() / 1000));
+  tell(first);
+  if (first.digest != second.digest) std::printf("another run of it has ended in another way\n");
+  return first.violations.empty() && first.digest == second.digest ? 0 : 1;
+}
+
+int main(int count, char** words) {
+  const auto options = read(count, words);
+  if (!options) {
+    std::fprintf(stderr, "weft_schedules: see the top of tests/schedules/main.cpp\n");
+    return 2;
+  }
+  ::setenv("WEFT_LOG", "off", 0);  // a line for each loss says nothing here
+  if (options->shows) return show(*options);
+  const auto begin = std::chrono::steady_clock::now();
+  std::uint64_t done = 0;
+  for (; done < options->runs; ++done) {
+    if (options->seconds &&
+        std::chrono::steady_clock::now() - begin > std::chrono::seconds(*options->seconds))
+      break;
+    const auto seed = options->seed + done;
+    const auto schedule = draw(seed, options->bounds);
+    const auto outcome = run(schedule);
+    if (outcome.violations.empty()) continue;
+    std::printf("seed %llu: %s", static_cast<unsigned long long>(seed), to_text(schedule).c_str());
+    tell(outcome);
+    const auto smaller = shrink(schedule);
+    std::printf("made smaller: %s", to_text(smaller).c_str());
+    tell(run(smaller));
+    return 1;
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::printf("%llu schedules without a violation, in %.1f s\n", static_cast<unsigned long long>(done),
+              took.count());
+  return 0;
+}
+
+}  // namespace
+}  // namespace weft::schedules
+
+int main(int count, char** words) {
+  return weft::schedules::main(count, words);
+}

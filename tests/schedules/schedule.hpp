@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the processes of a job do, and what happens to them: drawn from a seed, run in a cluster in virtual time, printed, made smaller.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulation/world.hpp"
+
+namespace weft::schedules {
+
+using std::chrono::microseconds;
+using Rank = std::uint32_t;
+
+/// One operation of several processes. Each process does its operations one after the other, in the order of the schedule.
+struct Operation {
+  enum class Kind : std::uint8_t {
+    fence_job,    ///< at the job's board
+    fence_set,    ///< of the members, by message
+    construct,    ///< of a group of the members
+    fence_group,  ///< of that group
+    destruct,     ///< of that group
+  };
+  Kind kind = Kind::fence_job;
+  std::vector<Rank> members;         ///< ascending
+  std::vector<microseconds> pauses;  ///< of each member, between the end of its operation before and this
+  std::string group{};
+  bool collects = false;  ///< fences: with the cards
+  bool adjusts = false;   ///< construct: goes on without members that are lost
+};
+
+struct Fault {
+  enum class Kind : std::uint8_t { process_ends, node_lost };
+  Kind kind = Kind::process_ends;
+  std::uint32_t which = 0;  ///< rank, or node
+  microseconds at{};        ///< since the job began
+};
+
+struct Schedule {
+  simulation::World::Shape shape;
+  std::vector<Operation> operations;
+  std::vector<Fault> faults;  ///< by time
+};
+
+struct Bounds {
+  std::uint32_t most_nodes = 4, most_ranks_a_node = 3, most_operations = 8;
+  std::uint32_t most_faults = 3;
+};
+
+/// The same seed and bounds make the same schedule.
+Schedule draw(std::uint64_t seed, const Bounds& bounds);
+
+/// What a run came to.
+struct Outcome {
+  std::vector<std::string> violations;
+  std::uint64_t digest = 0;         ///< of all that ended, with its time
+  std::chrono::nanoseconds took{};  ///< of virtual time
+};
+Outcome run(const Schedule& schedule);
+
+/// Of a schedule that violates: one that does, too, and has less in it.
+Schedule shrink(Schedule schedule);
+
+std::string to_text(const Schedule& schedule);
+
+}  // namespace weft::schedules
