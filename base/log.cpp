@@ -16,7 +16,7 @@
 #include "base/host_name.hpp"
 #include "base/log_thread.hpp"
 #include "base/settings.hpp"
-#include "base/worker.hpp"
+#include "base/threads/worker.hpp"
 
 namespace weft::base {
 namespace {

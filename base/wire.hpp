@@ -4,7 +4,7 @@
 // Fields    A structure lists its fields once, for both directions, in a function beside it:
 //               template <class Archive> void fields(Archive& archive, Hello& m) { archive(m.wire, m.nspace, m.token); }
 //           A field is a number, an enumerator, a string, a vector, an array, an optional, a pair, or another such structure.
-//           A type that can have no fields() has a Coding (core/data/fields.hpp).
+//           A type that can have no fields() has a Coding (core/data/types/fields.hpp).
 // Format    Little endian, no padding. Strings and lists begin with their length as u32, arrays have none; a bool is one
 //           byte, 0 or 1, and stands before what an optional holds.
 // Bounds    W1  A Reader that ran past its end, or met a length that cannot be, is spoilt: it answers zeros and empty

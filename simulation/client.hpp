@@ -13,7 +13,7 @@
 #include "base/fd.hpp"
 #include "core/link/requests.hpp"
 #include "core/server/jobs/proc_set.hpp"
-#include "core/store/board_member.hpp"
+#include "core/store/boards/board_member.hpp"
 #include "simulation/node.hpp"
 
 namespace weft::simulation {

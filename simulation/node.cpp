@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/server/dispatch.hpp"
-#include "core/store/job_builder.hpp"
+#include "core/store/segment/job_builder.hpp"
 #include "simulation/require.hpp"
 
 namespace weft::simulation {

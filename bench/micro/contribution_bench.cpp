@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/server/fences/contribution.hpp"
-#include "core/store/card.hpp"
+#include "core/store/cards/card.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 namespace {

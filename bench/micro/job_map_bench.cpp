@@ -9,7 +9,7 @@
 
 #include "core/data/node_map.hpp"
 #include "core/server/jobs/job_info.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/store/board.hpp"
-#include "core/store/keyed_log.hpp"
+#include "core/store/boards/board.hpp"
+#include "core/store/cards/keyed_log.hpp"
 
 namespace weft::store {
 namespace {

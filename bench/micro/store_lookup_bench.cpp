@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/store/job_builder.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
+#include "core/store/segment/job_builder.hpp"
 #include "pmix_common.h"
 
 namespace weft::store {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "transport/tcp/tls.hpp"
+#include "transport/tcp/tls/tls.hpp"
 
 namespace {
 

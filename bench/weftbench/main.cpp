@@ -9,7 +9,7 @@
 
 #include "bench/report/comparison.hpp"
 #include "bench/weftbench/neighbours.hpp"
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/phases/phases.hpp"
 
 namespace weft::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/log.hpp"
 #include "base/settings.hpp"
 #include "core/link/messages.hpp"
-#include "core/store/key_wait.hpp"
+#include "core/store/get/key_wait.hpp"
 
 namespace weft::client {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "core/client/client.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
+#include "core/data/types/memory.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::client {

@@ -2,12 +2,12 @@
 // Get. What the node knows is read here, in the caller's thread; of a miss decide_get() says what comes next, and what
 // needs the server goes one of two ways: a card of another node through this rank's FetchCell, all else by message.
 #include "core/client/client.hpp"
-#include "core/client/request.hpp"
-#include "core/client/scratch_folders.hpp"
-#include "core/data/qualified_key.hpp"
-#include "core/data/status.hpp"
+#include "core/client/connection/request.hpp"
+#include "core/client/get/scratch_folders.hpp"
+#include "core/data/names/qualified_key.hpp"
+#include "core/data/names/status.hpp"
 #include "core/link/messages.hpp"
-#include "core/store/key_wait.hpp"
+#include "core/store/get/key_wait.hpp"
 
 namespace weft::client {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What only the server can do for a client.
 #include "core/client/client.hpp"
-#include "core/client/request.hpp"
+#include "core/client/connection/request.hpp"
 
 namespace weft::client {
 

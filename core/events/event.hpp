@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "pmix_common.h"
 
 namespace weft::events {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "core/data/directive.hpp"
+#include "core/data/names/directive.hpp"
 #include "core/events/range.hpp"
 
 namespace weft::events {

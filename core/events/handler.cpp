@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/data/call_attributes.hpp"
+#include "core/data/names/call_attributes.hpp"
 
 namespace weft::events {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/data/fields.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/fields.hpp"
+#include "core/data/types/value.hpp"
 #include "core/link/frame.hpp"
 #include "core/link/rendezvous.hpp"
 
@@ -125,7 +125,7 @@ void fields(Archive& archive, Fence& m) {
 
 struct Withdraw {
   std::uint32_t generation = 0;
-  std::uint32_t board = 0;  ///< 0: of the client's job; else core/store/board_pool.hpp
+  std::uint32_t board = 0;  ///< 0: of the client's job; else core/store/segment/board_pool.hpp
 };
 template <class Archive>
 void fields(Archive& archive, Withdraw& m) {

@@ -2,8 +2,8 @@
 // The API half: any thread in, the loop's thread does it.
 
 #include "base/log_format.hpp"
-#include "core/data/array.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
+#include "core/data/types/array.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/server.hpp"
 

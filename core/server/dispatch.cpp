@@ -2,9 +2,9 @@
 #include "core/server/dispatch.hpp"
 
 #include "base/log_format.hpp"
-#include "core/data/array.hpp"
-#include "core/data/opaque.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
+#include "core/data/types/array.hpp"
+#include "core/data/types/opaque.hpp"
 #include "core/server/connections/message_rules.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/server/jobs/localities.hpp"

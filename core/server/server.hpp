@@ -22,8 +22,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/driver.hpp"
 #include "base/log_thread.hpp"
+#include "base/threads/driver.hpp"
 #include "core/server/cluster/introducer.hpp"
 #include "core/server/connections/host_listener.hpp"
 #include "core/server/connections/listener.hpp"
@@ -33,7 +33,7 @@
 #include "core/server/rooms.hpp"
 #include "core/server/rounds.hpp"
 #include "core/server/waits.hpp"
-#include "core/store/local_values.hpp"
+#include "core/store/get/local_values.hpp"
 #include "pmix_server.h"
 
 namespace weft::server {

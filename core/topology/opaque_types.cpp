@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/data/opaque.hpp"
+#include "core/data/types/opaque.hpp"
 #include "core/topology/local.hpp"
 
 namespace weft::topology {

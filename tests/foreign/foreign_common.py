@@ -17,7 +17,7 @@ import uuid
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "multiproc"), str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / "tests" / "multiproc" / "harness"), str(ROOT / "scripts")]
 from comparison import pretend
 from weftrun_common import CLIENT, hosts, wait_until, with_variable
 

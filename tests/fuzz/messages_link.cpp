@@ -2,8 +2,8 @@
 // Between a client and its server; and the values inside.
 #include <cstring>
 
-#include "core/data/array.hpp"
-#include "core/data/opaque.hpp"
+#include "core/data/types/array.hpp"
+#include "core/data/types/opaque.hpp"
 #include "core/link/requests.hpp"
 #include "tests/fuzz/decoders.hpp"
 

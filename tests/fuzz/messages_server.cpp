@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/data/fields.hpp"
+#include "core/data/types/fields.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
@@ -22,8 +22,8 @@
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
-#include "core/store/blob.hpp"
-#include "core/store/card.hpp"
+#include "core/store/cards/blob.hpp"
+#include "core/store/cards/card.hpp"
 #include "tests/fuzz/decoders.hpp"
 
 namespace weft::fuzz {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/data/fields.hpp"
+#include "core/data/types/fields.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"

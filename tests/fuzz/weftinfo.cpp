@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What weftinfo reads and prints: any value that a server of another user may have made.
-#include "core/data/fields.hpp"
+#include "core/data/types/fields.hpp"
 #include "core/server/reports/report.hpp"
 #include "tests/fuzz/decoders.hpp"
 #include "tools/weftinfo/report.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/multiproc/group/programs.hpp"
-#include "tests/multiproc/harness.hpp"
+#include "tests/multiproc/harness/harness.hpp"
 
 int main(int argc, char** argv) {
   weft::test::Programs programs;

@@ -1,69 +1,77 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One program for all tests with real processes: host, clients and nodes are the same binary under other names.
+# One program for all tests with real processes: host, clients and nodes are the same binary under other names. In an order in which
+# sources that are compiled together have no local names in common.
 add_executable(multiproc_test
-  asks_host.cpp
-  asks_programs.cpp
-  asks_test.cpp
-  attributes_test.cpp
-  cluster_card_test.cpp
-  cluster_fence_test.cpp
-  cluster_group_test.cpp
-  cluster_loss_test.cpp
-  cluster_node.cpp
-  data_test.cpp
-  event_test.cpp
-  fence_test.cpp
-  foreign_host_test.cpp
-  get_test.cpp
-  harness.cpp
-  host.cpp
-  host_events_test.cpp
-  construct_programs.cpp
-  construct_test.cpp
-  group/agreement_test.cpp
+  host/asks_host.cpp
+  host/asks_programs.cpp
+  host/asks_test.cpp
+  host/attributes_test.cpp
+  data/cluster_card_test.cpp
+  fence/cluster_fence_test.cpp
+  group/cluster_group_test.cpp
+  fence/cluster_loss_test.cpp
+  harness/cluster_node.cpp
+  data/data_test.cpp
+  event/event_test.cpp
+  fence/fence_test.cpp
+  host/foreign_host_test.cpp
+  data/get_test.cpp
+  harness/harness.cpp
+  harness/host.cpp
+  event/host_events_test.cpp
+  group/construct_programs.cpp
+  group/construct_test.cpp
+  group/loss/agreement_test.cpp
   group/bootstrap_names_test.cpp
-  group/departure_test.cpp
-  group/uncalled_test.cpp
-  group_calls.cpp
-  group_board_programs.cpp
-  group_board_test.cpp
-  group_death_programs.cpp
-  group_loss_programs.cpp
-  group_loss_test.cpp
-  group_programs.cpp
-  group_soak_programs.cpp
-  group_soak_test.cpp
-  invitation_programs.cpp
-  invitation_test.cpp
-  membership_programs.cpp
-  membership_test.cpp
-  group_test.cpp
-  host_group_test.cpp
-  host_fence_test.cpp
-  info_test.cpp
-  keys_program.cpp
-  launch_fabric_test.cpp
-  launcher_test.cpp
-  lifecycle_test.cpp
-  limit_test.cpp
-  listener_test.cpp
-  log_test.cpp
+  group/loss/departure_test.cpp
+  group/loss/uncalled_test.cpp
+  group/group_calls.cpp
+  group/group_board_programs.cpp
+  group/group_board_test.cpp
+  group/loss/group_death_programs.cpp
+  group/loss/group_loss_programs.cpp
+  group/loss/group_loss_test.cpp
+  group/group_programs.cpp
+  group/loss/group_soak_programs.cpp
+  group/loss/group_soak_test.cpp
+  group/membership/invitation_programs.cpp
+  group/membership/invitation_test.cpp
+  group/membership/membership_programs.cpp
+  group/membership/membership_test.cpp
+  group/group_test.cpp
+  group/host_group_test.cpp
+  fence/host_fence_test.cpp
+  tool/info_test.cpp
+  data/keys_program.cpp
+  host/launch_fabric_test.cpp
+  tool/launcher_test.cpp
+  client/lifecycle_test.cpp
+  client/limit_test.cpp
+  host/listener_test.cpp
+  event/log_test.cpp
   main.cpp
-  nodes_test.cpp
-  process_set_test.cpp
-  progress_test.cpp
-  realm_test.cpp
-  segment_test.cpp
-  server_test.cpp
-  set_fence_test.cpp
-  slow_files_test.cpp
-  tool_role_test.cpp
-  tool_servers_test.cpp
-  topology_program.cpp
-  values.cpp)
-weft_compile_alone(asks_programs.cpp group_board_programs.cpp group_soak_programs.cpp group_soak_test.cpp group_death_programs.cpp group/agreement_test.cpp group/departure_test.cpp
-  group/uncalled_test.cpp)
-weft_compile_alone(cluster_fence_test.cpp)
+  host/nodes_test.cpp
+  event/process_set_test.cpp
+  client/progress_test.cpp
+  data/realm_test.cpp
+  attack/segment_test.cpp
+  host/server_test.cpp
+  fence/set_fence_test.cpp
+  host/slow_files_test.cpp
+  tool/tool_role_test.cpp
+  tool/tool_servers_test.cpp
+  data/topology_program.cpp
+  harness/values.cpp)
+weft_compile_alone(
+  fence/cluster_fence_test.cpp
+  group/group_board_programs.cpp
+  group/loss/agreement_test.cpp
+  group/loss/departure_test.cpp
+  group/loss/group_death_programs.cpp
+  group/loss/group_soak_programs.cpp
+  group/loss/group_soak_test.cpp
+  group/loss/uncalled_test.cpp
+  host/asks_programs.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_store GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>" WEFTRUN="$<TARGET_FILE:weftrun>")
 add_dependencies(multiproc_test weftinfo weftrun)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of weftrun and weftd as programs.
 
-add_executable(weftrun_client ${CMAKE_CURRENT_LIST_DIR}/weftrun_client.c)
+add_executable(weftrun_client ${CMAKE_CURRENT_LIST_DIR}/harness/weftrun_client.c)
 target_link_libraries(weftrun_client PRIVATE weft_flags pmix)
-add_executable(weftrun_tool ${CMAKE_CURRENT_LIST_DIR}/weftrun_tool.c)
+add_executable(weftrun_tool ${CMAKE_CURRENT_LIST_DIR}/harness/weftrun_tool.c)
 target_link_libraries(weftrun_tool PRIVATE weft_flags pmix)
 
 set(transports shm)  # what servers of several nodes can use here
@@ -14,62 +14,64 @@ if(TARGET transport_ucx)
   string(APPEND transports ",ucx")
 endif()
 
-foreach(part command_line descriptors ends folders forged input job key nodes output settings signals tools)
-  add_test(NAME multiproc.weftrun.${part}
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
+set(modules PYTHONPATH=${CMAKE_CURRENT_LIST_DIR}/harness)  # what the tests share
+
+foreach(test attack/forged attack/key job/descriptors job/ends job/folders job/input job/job job/nodes job/output job/signals job/tools
+    launch/command_line launch/settings)
+  get_filename_component(part ${test} NAME)
+  add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/${test}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTRUN_TOOL=$<TARGET_FILE:weftrun_tool>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
+      "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTRUN_TOOL=$<TARGET_FILE:weftrun_tool>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
 
-# Tests in drawers, with the modules of this folder.
 foreach(part absentees progress habits saved_machines)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;PYTHONPATH=${CMAKE_CURRENT_LIST_DIR};TRANSPORTS=${transports}")
+      "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;TRANSPORTS=${transports}")
 endforeach()
 
 add_executable(under_weftrun ${CMAKE_CURRENT_LIST_DIR}/launch/under_weftrun.c)
 target_link_libraries(under_weftrun PRIVATE weft_flags pmix)
 add_test(NAME multiproc.weftrun.calls COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/under_weftrun_test.py)
 set_tests_properties(multiproc.weftrun.calls PROPERTIES LABELS multiproc TIMEOUT 600
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;UNDER_WEFTRUN=$<TARGET_FILE:under_weftrun>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};PYTHONPATH=${CMAKE_CURRENT_LIST_DIR}")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;UNDER_WEFTRUN=$<TARGET_FILE:under_weftrun>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
-add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
+add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/hosts_test.py)
 set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
 
-add_test(NAME multiproc.weftrun.outbound COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_outbound_test.py)
+add_test(NAME multiproc.weftrun.outbound COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/outbound_test.py)
 set_tests_properties(multiproc.weftrun.outbound PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
 
-add_test(NAME multiproc.weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_ssh_test.py)
+add_test(NAME multiproc.weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/ssh_test.py)
 set_tests_properties(multiproc.weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>")
 
-add_test(NAME multiproc.weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
+add_test(NAME multiproc.weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/weftd_test.py)
 set_tests_properties(multiproc.weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo")
 
-add_test(NAME multiproc.second_user COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/second_user_test.py)
+add_test(NAME multiproc.second_user COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/attack/second_user_test.py)
 set_tests_properties(multiproc.second_user PROPERTIES LABELS multiproc TIMEOUT 600 SKIP_RETURN_CODE 77
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTINFO=$<TARGET_FILE:weftinfo>;WEFT_NET=lo")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTINFO=$<TARGET_FILE:weftinfo>;WEFT_NET=lo")
 
-add_test(NAME multiproc.network_stranger COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/network_stranger_test.py)
+add_test(NAME multiproc.network_stranger COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/attack/network_stranger_test.py)
 set_tests_properties(multiproc.network_stranger PROPERTIES LABELS multiproc TIMEOUT 600
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 
 add_test(NAME multiproc.weftrun.network_namespace COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/network_namespace_test.py)
 set_tests_properties(multiproc.weftrun.network_namespace PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
 add_test(NAME multiproc.attack.frames COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/attack/frames_test.py)
 set_tests_properties(multiproc.attack.frames PROPERTIES LABELS multiproc TIMEOUT 600
-  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
-add_test(NAME multiproc.weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
-set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 600 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
+add_test(NAME multiproc.weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/plan_test.py)
+set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 600 ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>")
 
 # What the segment costs a process beside its own memory.
 add_executable(memory_client ${CMAKE_CURRENT_LIST_DIR}/memory/memory_client.c)
@@ -78,18 +80,18 @@ foreach(part core_files large_cards locked_memory)
   add_test(NAME multiproc.memory.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/memory/${part}_test.py)
   set_tests_properties(multiproc.memory.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;MEMORY_CLIENT=$<TARGET_FILE:memory_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
+      "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;MEMORY_CLIENT=$<TARGET_FILE:memory_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
 
 # What faults at every moment come to (docs/faults.md).
 foreach(group killed limits stopped)
   add_test(NAME multiproc.weftrun.faults.${group}
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_faults_test.py ${group})
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/faults/weftrun_faults_test.py ${group})
 endforeach()
 add_test(NAME multiproc.weftrun.faults.table
-  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_faults_table.py --check)
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/faults/weftrun_faults_table.py --check)
 add_test(NAME multiproc.weftrun.faults.network
-  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_faults_network_test.py)
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/faults/weftrun_faults_network_test.py)
 set(random_jobs 50)
 if(WEFT_SANITIZE)
   set(random_jobs 20)  # each takes seconds there
@@ -98,7 +100,7 @@ add_test(NAME multiproc.weftrun.faults.random COMMAND ${PROJECT_SOURCE_DIR}/scri
 foreach(name killed limits stopped table network random)
   set_tests_properties(multiproc.weftrun.faults.${name} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+      "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 endforeach()
 set_tests_properties(multiproc.weftrun.faults.network PROPERTIES LABELS "multiproc;hosts" SKIP_RETURN_CODE 77)
 

@@ -6,7 +6,7 @@ import pathlib
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc" / "harness"))
 from weftrun_common import CLIENT, own_lines, run  # noqa: E402
 
 MPICH = os.environ["MPICH_PROGRAM"]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc" / "harness"))
 from weftrun_common import CLIENT, WATCHDOG, own_lines, python, run  # noqa: E402
 
 WEFTPMI = os.environ["WEFTPMI"]

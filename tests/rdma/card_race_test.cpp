@@ -6,10 +6,10 @@
 #include <atomic>
 #include <thread>
 
-#include "core/store/card.hpp"
+#include "core/store/cards/card.hpp"
 #include "pmix_common.h"
 #include "tests/conformance/fabric.hpp"
-#include "tests/unit/core/store/logs.hpp"
+#include "tests/unit/core/store/cards/logs.hpp"
 
 namespace weft::store {
 namespace {

@@ -5,7 +5,8 @@ import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc"))
+MULTIPROC = pathlib.Path(__file__).resolve().parents[1] / "multiproc"
+sys.path[:0] = [str(MULTIPROC / "faults"), str(MULTIPROC / "harness")]
 from weftrun_common import wait_until  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from weftrun_faults_driver import Job, Shape, process_state  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 

@@ -336,7 +336,7 @@ class MemoryOfUcx(unittest.TestCase):
 
 
 def byte_of_card(rank, at):
-    """What weftrun_client puts: `byte_of_card` in tests/multiproc/weftrun_client.c."""
+    """What weftrun_client puts: `byte_of_card` in tests/multiproc/harness/weftrun_client.c."""
     mixed = (rank * 0x9e3779b9 + at) % 2**32
     mixed = (mixed ^ mixed >> 15) * 0x2c1b3c6d % 2**32
     mixed = (mixed ^ mixed >> 12) * 0x297a2d39 % 2**32

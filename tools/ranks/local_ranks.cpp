@@ -15,7 +15,7 @@
 #include "tools/placement/mapping.hpp"
 #include "tools/placement/processor_lists.hpp"
 #include "tools/placement/processors.hpp"
-#include "tools/ranks/program.hpp"
+#include "tools/ranks/program/program.hpp"
 
 namespace weft::ranks {
 namespace {

@@ -21,12 +21,12 @@
 #include "tools/placement/mapping.hpp"
 #include "tools/placement/topology.hpp"
 #include "tools/process/fd.hpp"
-#include "tools/ranks/environment.hpp"
+#include "tools/ranks/folders/session_folder.hpp"
+#include "tools/ranks/folders/shared_files.hpp"
 #include "tools/ranks/orphan_reaper.hpp"
 #include "tools/ranks/processes.hpp"
-#include "tools/ranks/program.hpp"
-#include "tools/ranks/session_folder.hpp"
-#include "tools/ranks/shared_files.hpp"
+#include "tools/ranks/program/environment.hpp"
+#include "tools/ranks/program/program.hpp"
 
 namespace weft::ranks {
 

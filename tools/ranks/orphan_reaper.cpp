@@ -21,7 +21,7 @@
 #include "base/process.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/ranks/remove_tree.hpp"
+#include "tools/ranks/folders/remove_tree.hpp"
 
 namespace weft::ranks {
 namespace {

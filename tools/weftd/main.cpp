@@ -15,7 +15,7 @@
 #include "tools/messages/stop.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
-#include "tools/ranks/environment.hpp"
+#include "tools/ranks/program/environment.hpp"
 #include "tools/weftd/daemon.hpp"
 
 namespace weft::weftd {

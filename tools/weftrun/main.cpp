@@ -14,11 +14,11 @@
 #include "tools/messages/stop.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
-#include "tools/ranks/environment.hpp"
+#include "tools/ranks/program/environment.hpp"
 #include "tools/weftrun/command_line/options.hpp"
-#include "tools/weftrun/explain.hpp"
-#include "tools/weftrun/job.hpp"
-#include "tools/weftrun/plan.hpp"
+#include "tools/weftrun/job/job.hpp"
+#include "tools/weftrun/plan/explain.hpp"
+#include "tools/weftrun/plan/plan.hpp"
 
 namespace weft::weftrun {
 namespace {

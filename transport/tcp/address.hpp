@@ -12,7 +12,7 @@
 
 #include "base/wire.hpp"
 #include "transport/base/networks.hpp"
-#include "transport/tcp/tls.hpp"
+#include "transport/tcp/tls/tls.hpp"
 #include "weft/transport.hpp"
 
 namespace weft::tcp {

@@ -11,7 +11,7 @@
 
 #include "base/fd.hpp"
 #include "transport/tcp/frame.hpp"
-#include "transport/tcp/tls.hpp"
+#include "transport/tcp/tls/tls.hpp"
 #include "weft/transport.hpp"
 
 namespace weft::tcp {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/wire.hpp"
-#include "transport/tcp/tls.hpp"
+#include "transport/tcp/tls/tls.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 

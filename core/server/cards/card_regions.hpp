@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/wire.hpp"
-#include "core/store/keyed_log.hpp"
+#include "core/store/cards/keyed_log.hpp"
 
 namespace weft::server {
 

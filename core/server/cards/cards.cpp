@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/link/messages.hpp"
-#include "core/store/key_wait.hpp"
+#include "core/store/get/key_wait.hpp"
 
 namespace weft::server {
 namespace {

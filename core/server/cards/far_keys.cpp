@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
 #include "core/server/jobs/localities.hpp"
 
 namespace weft::server {

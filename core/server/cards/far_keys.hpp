@@ -8,7 +8,7 @@
 
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 

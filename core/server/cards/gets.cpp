@@ -8,7 +8,7 @@
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/server/jobs/localities.hpp"
-#include "core/store/card.hpp"
+#include "core/store/cards/card.hpp"
 
 namespace weft::server {
 

@@ -15,9 +15,9 @@
 
 #include "core/server/cards/cards.hpp"
 #include "core/server/cards/far_keys.hpp"
-#include "core/store/get_decision.hpp"
-#include "core/store/key_wait.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/get_decision.hpp"
+#include "core/store/get/key_wait.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/log_format.hpp"
-#include "core/data/fields.hpp"
+#include "core/data/types/fields.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"

@@ -19,13 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "base/weak_self.hpp"
+#include "base/threads/weak_self.hpp"
 #include "core/server/cards/fetch.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/counter.hpp"
 #include "core/server/jobs/jobs.hpp"
-#include "core/store/card.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/cards/card.hpp"
+#include "core/store/segment/job_view.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {

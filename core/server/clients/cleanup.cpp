@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/log_format.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "transport/shm/segment.hpp"
 
 namespace weft::server {

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/worker.hpp"
+#include "base/threads/worker.hpp"
 #include "pmix_common.h"
 #include "weft/result.hpp"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log_format.hpp"
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::server {

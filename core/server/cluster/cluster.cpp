@@ -9,7 +9,7 @@
 
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/server/cluster/messages.hpp"
 #include "transport/registry/order.hpp"
 

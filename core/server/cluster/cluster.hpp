@@ -15,7 +15,7 @@
 #include "core/server/cluster/rpc.hpp"
 #include "core/server/cluster/views.hpp"
 #include "core/server/counter.hpp"
-#include "core/store/record_check.hpp"
+#include "core/store/cards/record_check.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {

@@ -16,7 +16,7 @@
 #include <vector>
 #include "core/server/loop/loop.hpp"
 
-#include "base/weak_self.hpp"
+#include "base/threads/weak_self.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/registry/order.hpp"
 #include "transport/shm/wait.hpp"

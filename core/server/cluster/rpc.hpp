@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/weak_self.hpp"
+#include "base/threads/weak_self.hpp"
 #include "pmix_common.h"
 #include "transport/mesh/outbox.hpp"
 

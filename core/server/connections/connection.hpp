@@ -17,7 +17,7 @@
 #include "core/link/frame.hpp"
 #include "core/server/connections/open_requests.hpp"
 #include "core/server/connections/subscription.hpp"
-#include "core/store/layout.hpp"
+#include "core/store/segment/layout.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/published.hpp"
+#include "base/threads/published.hpp"
 #include "core/link/rendezvous.hpp"
 #include "pmix_common.h"
 

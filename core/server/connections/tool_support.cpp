@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/connections/tool_support.hpp"
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::server {
 

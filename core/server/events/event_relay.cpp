@@ -8,7 +8,7 @@
 #include "core/events/range.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/events/event_wire.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 namespace {

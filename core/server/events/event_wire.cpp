@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/events/event_wire.hpp"
 
-#include "core/data/opaque.hpp"
+#include "core/data/types/opaque.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::server {

@@ -5,8 +5,8 @@
 
 #include "base/log_format.hpp"
 #include "core/server/jobs/members.hpp"
-#include "core/store/blob.hpp"
-#include "core/store/card.hpp"
+#include "core/store/cards/blob.hpp"
+#include "core/store/cards/card.hpp"
 
 namespace weft::server {
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 
 namespace weft::server {
 namespace {

@@ -4,7 +4,7 @@
 //   contribution = u8 form, rest
 //     plain      rest = body
 //     compressed rest = one zstd frame of a body, which says how long that is
-//   body         = u32 bytes of the place, the place, cards (core/store/card.hpp)
+//   body         = u32 bytes of the place, the place, cards (core/store/cards/card.hpp)
 //
 // Cards of one node are alike: the same keys, addresses of the same networks. Small ones, and those of random bytes, travel plain.
 // From where on it pays is measured: docs/design/fence.md.

@@ -21,8 +21,8 @@
 #include "core/server/fences/participants.hpp"
 #include "core/server/fences/stuck.hpp"
 #include "core/server/jobs/jobs.hpp"
-#include "core/store/board_member.hpp"
-#include "core/store/board_pool.hpp"
+#include "core/store/boards/board_member.hpp"
+#include "core/store/segment/board_pool.hpp"
 
 namespace weft::server {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "core/data/value.hpp"
-#include "core/store/board.hpp"
+#include "core/data/types/value.hpp"
+#include "core/store/boards/board.hpp"
 
 namespace weft::server {
 

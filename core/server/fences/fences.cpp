@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/data/call_attributes.hpp"
-#include "core/data/deadline.hpp"
-#include "core/data/directive.hpp"
+#include "core/data/names/call_attributes.hpp"
+#include "core/data/names/deadline.hpp"
+#include "core/data/names/directive.hpp"
 #include "core/events/range.hpp"
 #include "core/server/jobs/members.hpp"
 

@@ -5,11 +5,11 @@
 #include <map>
 #include <tuple>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/jobs/job_level.hpp"
-#include "core/store/blob.hpp"
-#include "core/store/job_keys.hpp"
+#include "core/store/cards/blob.hpp"
+#include "core/store/get/job_keys.hpp"
 
 namespace weft::server {
 namespace {

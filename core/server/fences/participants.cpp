@@ -3,7 +3,7 @@
 
 #include <xxhash.h>
 
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::server {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/store/layout.hpp"
+#include "core/store/segment/layout.hpp"
 
 namespace weft::server {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "core/server/fences/local_part.hpp"
 #include "core/server/groups/invitation.hpp"
 #include "core/server/groups/memberships.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/groups/decisions.hpp"
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 
 namespace weft::server {
 namespace {

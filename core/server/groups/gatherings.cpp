@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "core/events/range.hpp"
 #include "core/server/jobs/members.hpp"
 #include "weft/pmix_extensions.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/events/range.hpp"
-#include "core/store/layout.hpp"
+#include "core/store/segment/layout.hpp"
 
 namespace weft::server {
 namespace {

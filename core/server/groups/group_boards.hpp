@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The boards at which the members of this node make and end groups (core/client/group_meetings.hpp), from the server's side: which set has one,
+// The boards at which the members of this node make and end groups (core/client/group/group_meetings.hpp), from the server's side: which set has one,
 // when it is dissolved, and what its members have made. The loop's thread only.
 //
 // Where all members are here they do it by themselves. Where some are not, the last one leaves the full board to the server: look_at() says
@@ -20,7 +20,7 @@
 
 #include "core/link/requests.hpp"
 #include "core/server/jobs/proc_set.hpp"
-#include "core/store/board_pool.hpp"
+#include "core/store/segment/board_pool.hpp"
 
 namespace weft::server {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/groups/group_events.hpp"
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "core/server/events/event_wire.hpp"
 
 namespace weft::server {

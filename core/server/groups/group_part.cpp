@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "core/link/messages.hpp"
-#include "core/store/blob.hpp"
+#include "core/store/cards/blob.hpp"
 #include "weft/pmix_extensions.h"
 
 namespace weft::server {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/data/directive.hpp"
-#include "core/data/value.hpp"
+#include "core/data/names/directive.hpp"
+#include "core/data/types/value.hpp"
 #include "core/link/rank_runs.hpp"
 #include "core/server/groups/group_table.hpp"
 #include "core/server/types.hpp"
@@ -62,7 +62,7 @@ void fields(Archive& archive, GroupPart& m) {
   archive(m.first, m.order, m.absent, m.context_id, m.options, m.data);
 }
 
-/// As a blob that travels beside the cards (core/store/blob.hpp).
+/// As a blob that travels beside the cards (core/store/cards/blob.hpp).
 Blob blob_of(const GroupPart& part);
 
 /// What all nodes make of the parts. status: PMIX_SUCCESS; PMIX_ERR_PARTIAL_SUCCESS: members are left out; PMIX_ERR_BAD_PARAM: the

@@ -2,8 +2,8 @@
 // Groups: those that this node knows, what its members say and give, and how they end.
 #include <algorithm>
 
-#include "core/data/opaque.hpp"
-#include "core/data/qualified_key.hpp"
+#include "core/data/names/qualified_key.hpp"
+#include "core/data/types/opaque.hpp"
 #include "core/link/requests.hpp"
 #include "core/server/groups/groups.hpp"
 #include "core/server/jobs/members.hpp"

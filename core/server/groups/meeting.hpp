@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/data/deadline.hpp"
+#include "core/data/names/deadline.hpp"
 #include "core/server/connections/requester.hpp"
 #include "core/server/fences/fence_part.hpp"
 #include "core/server/jobs/jobs.hpp"

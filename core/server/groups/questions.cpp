@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/data/opaque.hpp"
+#include "core/data/types/opaque.hpp"
 
 namespace weft::server {
 namespace {

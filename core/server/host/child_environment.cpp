@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/link/messages.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/segment/job_view.hpp"
 
 namespace weft::server {
 namespace {

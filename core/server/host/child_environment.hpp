@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/published.hpp"
+#include "base/threads/published.hpp"
 #include "core/server/connections/tokens.hpp"
 #include "core/server/host/launch_info.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/segment/job_view.hpp"
 
 namespace weft::server {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/data/directive.hpp"
+#include "core/data/names/directive.hpp"
 #include "core/data/node_map.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::server {
 namespace {

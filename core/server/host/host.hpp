@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/events/event.hpp"
 #include "core/link/requests.hpp"
 #include "core/server/host/upcall.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/data/array.hpp"
-#include "core/data/call_attributes.hpp"
+#include "core/data/names/call_attributes.hpp"
+#include "core/data/types/array.hpp"
 
 namespace weft::server {
 

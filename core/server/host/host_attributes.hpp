@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/server/host/module_functions.hpp"
 
 namespace weft::server {

@@ -2,7 +2,7 @@
 // What clients ask the host for. Each call keeps what the host may read until the host has answered.
 #include <memory>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/host/lent.hpp"
 

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "base/settings.hpp"
-#include "core/data/directive.hpp"
+#include "core/data/names/directive.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/host/user_parameter.hpp"
 

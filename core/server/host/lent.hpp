@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/server/types.hpp"
 #include "pmix_common.h"
 

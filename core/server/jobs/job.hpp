@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/server/types.hpp"
-#include "core/store/job_builder.hpp"
+#include "core/store/segment/job_builder.hpp"
 #include "transport/mesh/node.hpp"
 
 namespace weft::server {

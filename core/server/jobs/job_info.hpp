@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "core/store/job_builder.hpp"
+#include "core/store/segment/job_builder.hpp"
 
 namespace weft::server {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <tuple>
 
-#include "core/store/job_keys.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/job_keys.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 namespace {

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "base/wire.hpp"
-#include "core/data/fields.hpp"
+#include "core/data/types/fields.hpp"
 #include "core/server/types.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/segment/job_view.hpp"
 
 namespace weft::server {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/data/names.hpp"
-#include "core/store/job_builder.hpp"
-#include "core/store/job_keys.hpp"
+#include "core/data/names/names.hpp"
+#include "core/store/get/job_keys.hpp"
+#include "core/store/segment/job_builder.hpp"
 
 namespace weft::server {
 

@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/link/rank_runs.hpp"
 #include "core/server/jobs/job.hpp"
 #include "core/server/jobs/proc_set.hpp"
 #include "core/server/jobs/unkept_card.hpp"
-#include "core/store/card.hpp"
+#include "core/store/cards/card.hpp"
 
 namespace weft::server {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/store/card.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/cards/card.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/data/memory.hpp"
+#include "core/data/types/memory.hpp"
 #include "core/link/messages.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "core/server/connections/requester.hpp"
 
 namespace weft::server {

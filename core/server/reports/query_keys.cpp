@@ -8,9 +8,9 @@
 #include <array>
 #include <fstream>
 
-#include "core/data/array.hpp"
-#include "core/data/call_attributes.hpp"
-#include "core/data/directive.hpp"
+#include "core/data/names/call_attributes.hpp"
+#include "core/data/names/directive.hpp"
+#include "core/data/types/array.hpp"
 
 namespace weft::server {
 namespace {

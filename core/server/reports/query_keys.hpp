@@ -11,7 +11,7 @@
 #include "core/server/jobs/process_sets.hpp"
 #include "core/server/reports/own_report.hpp"
 #include "core/server/reports/processes.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/server/fences/fence_part.hpp"
 #include "core/server/reports/counters.hpp"
 #include "pmix_common.h"

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/data/memory.hpp"
+#include "core/data/types/memory.hpp"
 #include "core/server/reports/report.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 
 namespace weft::server {
 namespace {

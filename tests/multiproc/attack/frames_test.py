@@ -2,14 +2,11 @@
 """What a frame may cost its server before it has come, and that a server without memory ends a client instead of itself."""
 import os
 import pathlib
-import sys
 import unittest
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(FOLDER))
-from weftrun_common import CLIENT, PYTHON, run  # noqa: E402
+from weftrun_common import CLIENT, PYTHON, run
 
-HEADER = FOLDER.parents[1] / "core" / "link" / "frame.hpp"
+HEADER = pathlib.Path(__file__).resolve().parents[3] / "core" / "link" / "frame.hpp"
 # What a rank runs: it speaks to its server as tools do, and knows which process that is.
 ATTACKER = f"""
 import fcntl, os, re, socket, struct, sys, termios, time

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups of leaders that do not know each other, of many names: a name decides at which server they come together, and under weftrun one server is
 // there that has no process.
-#include "tests/multiproc/cluster.hpp"
+#include "tests/multiproc/group/group_calls.hpp"
 #include "tests/multiproc/group/programs.hpp"
-#include "tests/multiproc/group_calls.hpp"
+#include "tests/multiproc/harness/cluster.hpp"
 
 namespace weft::test {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs of this drawer's tests, each beside its test.
+// The programs of tests here and in loss/, each beside its test.
 #pragma once
 
-#include "tests/multiproc/harness.hpp"
+#include "tests/multiproc/harness/harness.hpp"
 
 namespace weft::test {
 

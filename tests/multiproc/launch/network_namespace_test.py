@@ -10,8 +10,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from weftrun_common import CLIENT, PYTHON, run, start  # noqa: E402
+from weftrun_common import CLIENT, PYTHON, run, start
 
 STEPS = ("init", "fence", "collect", "commit", "fence", "finalize")
 SHAPES = ((), ("--virtual-nodes", "2"))

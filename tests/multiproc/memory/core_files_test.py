@@ -7,12 +7,10 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from weftrun_common import finish, run, start, wait_until  # noqa: E402
+from weftrun_common import finish, run, start, wait_until
 
 CLIENT = os.environ["MEMORY_CLIENT"]
 MOST_CORE = 64 << 20  # what a core may write here, whatever is wrong

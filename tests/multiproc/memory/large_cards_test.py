@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cards as large as a rank may have them, on several nodes: fences bring them, and where a node has no room for them its Gets do."""
 import os
-import pathlib
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from weftrun_common import run  # noqa: E402
+from weftrun_common import run
 
 CLIENT = os.environ["MEMORY_CLIENT"]
 LARGE = 12_000_000

@@ -2,13 +2,10 @@
 """Ranks that lock their memory (mlockall): the node segment costs them what is used of it."""
 import ctypes
 import os
-import pathlib
 import resource
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from weftrun_common import run  # noqa: E402
+from weftrun_common import run
 
 CLIENT = os.environ["MEMORY_CLIENT"]
 MOST = 500  # MiB, of addresses: stacks and heaps of threads are among them

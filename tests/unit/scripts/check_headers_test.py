@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/check_headers on small trees made here: which headers it accepts, and which it names."""
+"""scripts/checks/check_headers on small trees made here: which headers it accepts, and which it names."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "check_headers"
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "checks" / "check_headers"
 GOOD = "#pragma once\n#include <string>\nnamespace weft { struct Card { std::string text; }; }\n"
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/check_layers on small trees made here: what it must let pass, and what it must name."""
+"""scripts/checks/check_layers on small trees made here: what it must let pass, and what it must name."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "check_layers"
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "checks" / "check_layers"
 
 
 class CheckLayers(unittest.TestCase):
@@ -72,6 +72,13 @@ class CheckLayers(unittest.TestCase):
                         "core/server/cards may not include core/server/fences/b.hpp: that room is above it")
         self.assert_bad("core/server/cards/a.hpp", '"core/server/server.hpp"',
                         "core/server/cards may not include core/server/server.hpp: that room is above it")
+        self.assert_bad("base/threads/a.hpp", '"base/b.hpp"', "base/threads may not include base/b.hpp: that room is above it")
+        self.assert_good("base/b.cpp", '"base/threads/a.hpp"')
+
+    def test_a_room_without_a_place_fails(self):
+        status, lines = self.run_on({"core/store/cellar/a.hpp": ""})
+        self.assertEqual((status, lines[:-1]),
+                         (1, ["core/store/cellar/a.hpp:1: core/store/cellar has no place among the ROOMS of scripts/checks/check_layers"]))
 
     def test_transport_and_contracts_do_not_know_pmix(self):
         self.assert_bad("transport/shm/a.cpp", "<pmix_common.h>", "transport/shm may not include pmix_common.h")
@@ -120,7 +127,7 @@ class CheckLayers(unittest.TestCase):
     def test_a_folder_without_a_place_fails(self):
         status, lines = self.run_on({"core/groups/group.hpp": ""})
         self.assertEqual((status, lines[:-1]),
-                         (1, ["core/groups/group.hpp:1: core/groups has no place in the tables of scripts/check_layers"]))
+                         (1, ["core/groups/group.hpp:1: core/groups has no place in the tables of scripts/checks/check_layers"]))
 
     def test_an_empty_tree_is_not_a_success(self):
         self.assertEqual(self.run_on({"docs/README.md": "x"})[0], 2)

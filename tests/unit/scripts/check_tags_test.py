@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/check_tags on small trees made here: which tags it accepts, and which it misses."""
+"""scripts/checks/check_tags on small trees made here: which tags it accepts, and which it misses."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "check_tags"
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "checks" / "check_tags"
 STORE = "a.store(1, std::memory_order_release);"
 LOAD = "return a.load(std::memory_order_acquire);"
 PAGE = "| from -> to | what |\n|---|---|\n| KL.P1 -> P2 | the log |\n"

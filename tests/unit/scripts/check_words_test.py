@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/check_words on small trees made here: which names it accepts, and which it misses."""
+"""scripts/checks/check_words on small trees made here: which names it accepts, and which it misses."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "check_words"
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "checks" / "check_words"
 CODE = {"core/store/board.hpp": "#pragma once\nclass Board { void arrive(); };\n",
         "core/store/board.cpp": 'const char* name = "WEFT_FENCE";\n',
         "core/link/frame.cpp": "int frame;\n"}

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/count_house on small trees made here: what it counts, and what it must not be misled by."""
+"""scripts/checks/count_house on small trees made here: what it counts, and what it must not be misled by."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "count_house"
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "checks" / "count_house"
 
 
 def rows_of(section, out):

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/weftbench/neighbours.hpp"
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/phases/phases.hpp"
 
 namespace weft::bench {
 namespace {

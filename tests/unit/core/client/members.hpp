@@ -9,9 +9,9 @@
 #include <future>
 #include <vector>
 
-#include "core/client/board_fence.hpp"
+#include "core/client/fence/board_fence.hpp"
 #include "core/link/messages.hpp"
-#include "tests/unit/core/store/boards.hpp"
+#include "tests/unit/core/store/boards/boards.hpp"
 
 namespace weft::client {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string>
 
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
 #include "pmix.h"
 #include "tests/unit/core/data/samples.hpp"
 

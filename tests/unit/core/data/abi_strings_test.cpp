@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "core/data/names.hpp"
-#include "core/data/types.hpp"
+#include "core/data/names/names.hpp"
+#include "core/data/types/types.hpp"
 #include "pmix.h"
 #include "tests/unit/core/data/samples.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/data/memory.hpp"
-#include "core/data/types.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/types.hpp"
 #include "pmix.h"
 #include "tests/unit/core/data/samples.hpp"
 

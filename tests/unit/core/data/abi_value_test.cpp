@@ -7,9 +7,9 @@
 #include <limits>
 #include <string>
 
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/value.hpp"
 #include "pmix.h"
 #include "tests/unit/core/data/samples.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/data/memory.hpp"
+#include "core/data/types/memory.hpp"
 
 namespace weft::data::test {
 namespace {

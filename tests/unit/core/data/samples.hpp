@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "core/data/types.hpp"
+#include "core/data/types/types.hpp"
 #include "pmix_common.h"
 
 namespace weft::data::test {

@@ -2,7 +2,7 @@
 // The node's topology, when the server has discovered it already.
 #include "core/topology/local.hpp"
 
-#include "core/data/element.hpp"
+#include "core/data/types/element.hpp"
 #include "core/topology/opaque_types.hpp"
 #include "synthetic.hpp"
 

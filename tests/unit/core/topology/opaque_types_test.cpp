@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "core/data/element.hpp"
-#include "core/data/print.hpp"
-#include "core/data/value.hpp"
+#include "core/data/operations/print.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/value.hpp"
 #include "core/topology/local.hpp"
 #include "synthetic.hpp"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/data/element.hpp"
+#include "core/data/types/element.hpp"
 #include "core/topology/local.hpp"
 #include "core/topology/locality.hpp"
 #include "core/topology/memory.hpp"

@@ -12,8 +12,8 @@
 
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
-#include "core/store/card.hpp"
-#include "tests/unit/core/store/jobs.hpp"
+#include "core/store/cards/card.hpp"
+#include "tests/unit/core/store/segment/jobs.hpp"
 
 namespace weft::server {
 namespace {

@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 #include "tests/unit/transport/shm/testing.hpp"
 
 namespace weft::server {

@@ -3,7 +3,7 @@
 #include "core/server/groups/board_meetings.hpp"
 
 #include "tests/unit/core/server/connections/lines.hpp"
-#include "tests/unit/core/store/jobs.hpp"
+#include "tests/unit/core/store/segment/jobs.hpp"
 
 namespace weft::server {
 namespace {

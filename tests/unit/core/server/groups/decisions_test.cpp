@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::server {

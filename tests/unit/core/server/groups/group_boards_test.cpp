@@ -3,8 +3,8 @@
 #include "core/server/groups/group_boards.hpp"
 
 #include "core/server/groups/group_table.hpp"
-#include "core/store/layout.hpp"
-#include "tests/unit/core/store/jobs.hpp"
+#include "core/store/segment/layout.hpp"
+#include "tests/unit/core/store/segment/jobs.hpp"
 
 namespace weft::server {
 namespace {

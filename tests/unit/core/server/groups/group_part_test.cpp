@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/server/groups/meeting.hpp"
-#include "core/store/blob.hpp"
+#include "core/store/cards/blob.hpp"
 
 namespace weft::server {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "tests/unit/core/server/clients/one_node.hpp"
 #include "weft/pmix_extensions.h"
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 namespace {

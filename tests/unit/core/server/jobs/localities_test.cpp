@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/server/jobs/jobs.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 namespace {

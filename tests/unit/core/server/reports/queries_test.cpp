@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "tests/unit/core/server/clients/one_node.hpp"
 
 namespace weft::server {

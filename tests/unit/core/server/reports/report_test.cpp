@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 #include "core/link/messages.hpp"
 #include "tests/unit/transport/shm/testing.hpp"
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The servers of a tool: how they come and go, and which one requests go to.
+#include <algorithm>
+
+#include "core/client/tool/tool.hpp"
+#include "core/link/proc_set.hpp"
+
+namespace weft::client {
+
+pmix_status_t Tool::attach(const ServerWish& wish, pmix_proc_t& server) {
+  free_left_servers();
+  const std::lock_guard attaching(attaching_);
+  auto found = find_server(wish, {self_, version_, known_servers()});
+  if (found.greeting.status != PMIX_SUCCESS) return found.greeting.status;
+  const auto name = found.greeting.server;
+  if (!found.is_known) {
+    // The name of a tool is one at all its servers.
+    if (!link::is_same(found.greeting.self, self_)) return PMIX_ERR_EXISTS;
+    add(std::move(found), wish.becomes_primary);
+  } else if (wish.becomes_primary) {
+    (void)set_primary(name, false, {});
+  }
+  server = name;
+  return PMIX_SUCCESS;
+}
+
+/// The first one is the primary, also where there were others before.
+void Tool::add(FoundServer found, bool becomes_primary) {
+  const auto server = std::make_shared<Server>(std::move(found), *this);
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_stopped_) return server->connection.stop();
+    if (is_driven_by_calls_) server->connection.stop_thread(false);
+    if (becomes_primary || servers_.empty()) primary_ = server;
+    servers_.push_back(server);
+  }
+  changed_.notify_all();
+}
+
+/// Those that have gone are left: they are candidates again.
+std::vector<KnownServer> Tool::known_servers() {
+  const std::lock_guard lock(mutex_);
+  const auto all = servers_;
+  for (const auto& server : all)
+    if (!server->connection.alive()) leave_locked(server);
+  std::vector<KnownServer> out;
+  for (const auto& server : servers_) out.push_back(server->known);
+  return out;
+}
+
+Tool::ServerRef Tool::find_locked(const pmix_proc_t& server) {
+  const auto found = std::find_if(servers_.begin(), servers_.end(), [&](const ServerRef& each) {
+    return link::is_same(each->known.name, server);
+  });
+  return found == servers_.end() ? nullptr : *found;
+}
+
+void Tool::leave_locked(const ServerRef& server) {
+  left_.push_back(server);
+  std::erase(servers_, server);
+  if (primary_ == server) primary_.reset();
+}
+
+pmix_status_t Tool::disconnect(const pmix_proc_t& server) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto open = find_locked(server);
+    if (open == nullptr) return PMIX_ERR_NOT_FOUND;
+    open->is_left = true;
+    leave_locked(open);
+    open->connection.hang_up();
+  }
+  free_left_servers();
+  return PMIX_SUCCESS;
+}
+
+/// Those that no call uses, outside the lock: their threads may be in callbacks, which may call this tool. The caller's own thread
+/// stays until another call comes.
+void Tool::free_left_servers() {
+  std::vector<ServerRef> unused;  // before the lock, and so freed after it
+  const std::lock_guard lock(mutex_);
+  std::erase_if(left_, [&](ServerRef& server) {
+    if (server.use_count() != 1 || server->connection.on_thread()) return false;
+    unused.push_back(std::move(server));
+    return true;
+  });
+}
+
+pmix_status_t Tool::set_primary(const pmix_proc_t& server, bool waits, data::Timeout timeout) {
+  const auto deadline = data::deadline_after(timeout);
+  std::unique_lock lock(mutex_);
+  const auto has_come = [&] { return is_stopped_ || find_locked(server) != nullptr; };
+  if (waits && !deadline) changed_.wait(lock, has_come);
+  if (waits && deadline && !changed_.wait_until(lock, *deadline, has_come)) return PMIX_ERR_TIMEOUT;
+  if (is_stopped_) return PMIX_ERR_INIT;
+  auto found = find_locked(server);
+  if (found == nullptr) return PMIX_ERR_NOT_FOUND;
+  primary_ = std::move(found);
+  return PMIX_SUCCESS;
+}
+
+std::vector<pmix_proc_t> Tool::servers() {
+  const std::lock_guard lock(mutex_);
+  std::vector<pmix_proc_t> out;
+  if (primary_ && primary_->connection.alive()) out.push_back(primary_->known.name);
+  for (const auto& server : servers_)
+    if (server != primary_ && server->connection.alive()) out.push_back(server->known.name);
+  return out;
+}
+
+Tool::ServerRef Tool::primary() {
+  const std::lock_guard lock(mutex_);
+  return primary_;
+}
+
+std::optional<pmix_proc_t> Tool::server_name() {
+  const auto server = primary();
+  return server ? std::optional(server->known.name) : std::nullopt;
+}
+
+std::shared_ptr<Connection> Tool::server_connection() {
+  const auto server = primary();
+  return server ? std::shared_ptr<Connection>(server, &server->connection) : nullptr;
+}
+
+bool Tool::is_connected() {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(servers_.begin(), servers_.end(),
+                     [](const ServerRef& server) { return server->connection.alive(); });
+}
+
+}  // namespace weft::client

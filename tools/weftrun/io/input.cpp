@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/io/input.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+constexpr std::size_t input_bytes = 64 * 1024;
+
+process::Fd duplicate(int fd) {
+  process::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!copy) throw Stop(exit_status::own_failure, messages::no_descriptors(errno));
+  return copy;
+}
+
+/// A wait may end for nothing, and a read would then block where the descriptor could not be opened again.
+bool is_readable(int fd) {
+  struct pollfd ask {
+    fd, POLLIN, 0
+  };
+  return ::poll(&ask, 1, 0) == 1;
+}
+
+}  // namespace
+
+Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others)
+    : target_(target),
+      others_(std::move(others)),
+      source_(loop),
+      pipes_(loop, [this] { close_if_unwanted(); }) {
+  if (target_.kind == job::InputTarget::Kind::all && size == 1)
+    target_ = {job::InputTarget::Kind::one, Rank{0}};
+  terminal_ = ::isatty(STDIN_FILENO) == 1;
+  copies_ = target_.kind == job::InputTarget::Kind::all ||
+            (target_.kind == job::InputTarget::Kind::one && (terminal_ || !others_.nodes.empty()));
+  if (!copies_) return;
+  // Opened again so that a read never waits; where that is not possible (a socket, a file without permission)
+  // epoll says when there is something, and no more than one read follows.
+  process::Fd own = process::reopen_nonblocking(STDIN_FILENO, O_RDONLY);
+  struct stat status {};
+  const bool has_offset = ::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+  if (!own || has_offset)
+    own = duplicate(STDIN_FILENO);  // a second opening of a file would begin at its start
+  source_.assign(own.release());
+}
+
+process::Fd Input::connect(Rank rank) {
+  if (!target_.includes(rank)) return ranks::nothing_to_read();
+  return copies_ ? pipes_.connect(rank) : duplicate(STDIN_FILENO);
+}
+
+/// A background process that reads its terminal is stopped by SIGTTIN, and weftrun with all ranks with it.
+bool Input::in_foreground() const noexcept {
+  return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+}
+
+void Input::resume() {
+  if (copies_ && !reading_ && !ended_ && unfinished_ == 0) await_input();
+}
+
+void Input::await_input() {
+  if (ended_) return;
+  if (pipes_.empty() && others_.nodes.empty()) return close();
+  if (terminal_ && !in_foreground()) return;  // until resume()
+  reading_ = true;
+  source_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
+    reading_ = false;
+    if (ended_ || error == asio::error::operation_aborted) return;
+    if (terminal_ && !in_foreground()) return;
+    read_more();  // also on an error: epoll does not take regular files, and they are always ready
+  });
+}
+
+void Input::read_more() {
+  if (!is_readable(source_.native_handle())) return await_input();
+  std::array<char, input_bytes> bytes;
+  const auto length = ::read(source_.native_handle(), bytes.data(), bytes.size());
+  if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await_input();
+  if (length <= 0) return close();
+  std::string chunk(bytes.data(), static_cast<std::size_t>(length));
+  unfinished_ = others_.nodes.size() + 1;
+  for (const auto node : others_.nodes) others_.send(node, chunk, [this] { taken(); });
+  pipes_.write(std::move(chunk), [this] { taken(); });
+}
+
+void Input::taken() {
+  if (--unfinished_ == 0) await_input();
+}
+
+void Input::disconnect(Rank rank) {
+  if (copies_ && !ended_) pipes_.disconnect(rank);
+}
+
+void Input::disconnect_node(std::uint32_t node) {
+  others_.nodes.erase(node);
+  close_if_unwanted();
+}
+
+void Input::close_if_unwanted() {
+  if (copies_ && pipes_.empty() && others_.nodes.empty()) close();
+}
+
+void Input::close() {
+  if (ended_) return;
+  ended_ = true;
+  pipes_.close();
+  for (const auto node : others_.nodes) others_.send(node, {}, [] {});
+  others_.nodes.clear();
+  asio::error_code ignored;
+  source_.close(ignored);
+}
+
+}  // namespace weft::weftrun
