@@ -135,7 +135,8 @@ class Peers {
     now_ += std::chrono::microseconds(1);
     for (auto& node : all_) node->mesh->progress(now_);
     for (const auto node : std::exchange(all_[0]->lost, {})) {
-      engine_->node_lost(node);
+      engine_->suspend(node);
+      for (const auto& end : engine_->undecided({node})) engine_->settle(end, nullptr);
       rpc_->node_lost(node);
     }
     engine_->progress();

@@ -208,7 +208,10 @@ void add_servers(Decoders& to) {
                 {request(RequestType::fence_part, fence), request(RequestType::fence_part, set),
                  request(RequestType::group_part, construct), request(RequestType::rival, rival),
                  request(RequestType::report, everything), request(RequestType::report, part),
-                 request(RequestType::card_place, link::make_proc("job", 0))},
+                 request(RequestType::card_place, link::make_proc("job", 0)),
+                 request(RequestType::view_wanted, Views::Request{}),
+                 request(RequestType::view_report, Views::Request{1, {}}),
+                 request(RequestType::view_install, Views::Installation{1, {{{{7, 8}, 1}, 0}}})},
                 &asked,
                 true});
   const auto proc = link::make_proc("job", 1);
@@ -235,6 +238,8 @@ void add_servers(Decoders& to) {
                  request(RequestType::far_key, FarKeyMessage{"job", 0, PMIX_LOCALITY_STRING, false}),
                  request(RequestType::group_attempt, AttemptInquiry{construct, construct, {1}}),
                  request(RequestType::group_verdict, AttemptInquiry{construct, construct, {1}}),
+                 request(RequestType::view_wanted, Views::Request{0, {0}}),
+                 request(RequestType::view_result, rival),
                  request(RequestType::group_orphan, OrphanInquiry{{1, 4}, runs}),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, "pmix.none", true}),
                  request(RequestType::group_bootstrapped, BootstrapInquiry{"g", 1}),

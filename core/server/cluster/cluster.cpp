@@ -116,7 +116,7 @@ Cluster::Opened Cluster::over(const ClusterSpec& spec, std::uint64_t incarnation
   engine_options.rule = rule_setting(spec.self);
   cluster->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
   cluster->rpc_ = std::make_unique<Rpc>(mesh, rpc_messages);
-  cluster->views_ = std::make_unique<Views>(spec.self, mesh, *cluster->rpc_, *cluster->engine_,
+  cluster->views_ = std::make_unique<Views>(spec.self, spec.nodes, mesh, *cluster->rpc_, *cluster->engine_,
                                             static_cast<const Views::Others&>(*cluster));
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != spec.self) static_cast<void>(mesh.expect(node));

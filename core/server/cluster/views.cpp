@@ -2,6 +2,7 @@
 #include "core/server/cluster/views.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/log_format.hpp"
 
@@ -23,16 +24,20 @@ void fields(Archive& archive, ResultRequest& m) {
   archive(m.signature, m.generation);
 }
 
+/// The reply of a server that has reported to a later view: this one is asked for again, with a higher number.
+constexpr pmix_status_t has_newer = PMIX_ERR_EXISTS;
+
 Key key_of(const End& end) {
   return {end.signature, end.generation};
 }
 
 }  // namespace
 
-Views::Views(NodeNumber self, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine, const Others& others)
-    : self_(self), mesh_(mesh), rpc_(rpc), engine_(engine), others_(others) {
+Views::Views(NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine,
+             const Others& others)
+    : self_(self), nodes_(nodes), mesh_(mesh), rpc_(rpc), engine_(engine), others_(others) {
   rpc_.on(RequestType::view_wanted,
-          [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { on_wanted(body, reply); });
+          [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { on_wanted(from, body, reply); });
   rpc_.on(RequestType::view_report,
           [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { on_report(from, body, reply); });
   rpc_.on(RequestType::view_install,
@@ -72,16 +77,28 @@ NodeNumber Views::leader() const {
 
 void Views::learn(const std::vector<NodeNumber>& lost) {
   for (const auto node : lost) {
-    if (node == self_ || !lost_.insert(node).second) continue;
+    if (!lost_.insert(node).second) continue;
     engine_.suspend(node);
     static_cast<void>(mesh_.exclude(node, "another node's server has lost it"));
   }
 }
 
+/// Errors: corrupt (also: nodes out of order, twice, or of another cluster; the sender or the receiver among them).
+Result<Views::Request> Views::read(NodeNumber from, Bytes body) const {
+  auto request = base::decode<Request>(body);
+  if (!request) return fail(request.error());
+  const auto& lost = request->lost;
+  const bool is_in_order = std::adjacent_find(lost.begin(), lost.end(), std::greater_equal<>()) == lost.end();
+  const bool is_known = lost.empty() || lost.back() < nodes_;
+  const auto names = [&](NodeNumber node) { return std::binary_search(lost.begin(), lost.end(), node); };
+  if (!is_in_order || !is_known || names(from) || names(self_)) return fail(Errc::corrupt);
+  return request;
+}
+
 // ---- the leader
 
-void Views::on_wanted(Bytes body, const Rpc::Reply& reply) {
-  const auto request = base::decode<Request>(body);
+void Views::on_wanted(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  const auto request = read(from, body);
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto before = lost_.size();
   learn(request->lost);
@@ -110,6 +127,11 @@ void Views::begin_round() {
     rpc_.send(node, RequestType::view_report, body,
               [this, node, number = request.number](pmix_status_t status, Bytes reported) {
                 if (!is_asking_ || number != newest_.first) return;
+                if (status == has_newer) {
+                  is_asking_ = false;
+                  is_wanted_ = is_for_others_ = true;
+                  return;
+                }
                 auto report = status == PMIX_SUCCESS ? base::decode<Report>(reported) : fail(Errc::not_found);
                 // Its loss, if that is why, begins another round.
                 take(node, report ? std::move(*report) : Report());
@@ -157,12 +179,11 @@ Views::Report Views::report(const std::vector<NodeNumber>& lost) const {
 }
 
 void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-  auto request = base::decode<Request>(body);
+  const auto request = read(from, body);
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
-  if (std::pair(request->number, from) < newest_) return reply(PMIX_ERR_EXISTS, {});
+  if (std::pair(request->number, from) < newest_) return reply(has_newer, {});
   newest_ = {request->number, from};
   learn(request->lost);
-  std::sort(request->lost.begin(), request->lost.end());
   reply(PMIX_SUCCESS, base::encode(report(request->lost)));
 }
 

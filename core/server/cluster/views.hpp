@@ -60,7 +60,9 @@ class Views {
     ~Others() = default;
   };
 
-  Views(NodeNumber self, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine, const Others& others);
+  /// nodes: how many the cluster has.
+  Views(NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine,
+        const Others& others);
   Views(const Views&) = delete;
   Views& operator=(const Views&) = delete;
 
@@ -80,7 +82,8 @@ class Views {
   const Counters& counters() const noexcept { return counters_; }
 
  private:
-  void on_wanted(Bytes body, const Rpc::Reply& reply);
+  Result<Request> read(NodeNumber from, Bytes body) const;
+  void on_wanted(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_result(Bytes body, const Rpc::Reply& reply);
@@ -93,7 +96,7 @@ class Views {
   void fetch(const Decision& decision);
   Report report(const std::vector<NodeNumber>& lost) const;
 
-  const NodeNumber self_;
+  const NodeNumber self_, nodes_;
   mesh::Mesh& mesh_;
   Rpc& rpc_;
   collectives::Engine& engine_;

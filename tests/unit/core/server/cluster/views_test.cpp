@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the reports of a view come to. How servers agree, with losses on the way: tests/schedules.
+#include "core/server/cluster/views.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::server {
+namespace {
+
+using CollectiveEnd = collectives::End;
+using collectives::Signature;
+
+constexpr Signature one_signature{1, 1}, other_signature{2, 2};
+
+CollectiveEnd is_undecided(const Signature& of, NodeNumber lost) {
+  return {of, 1, Errc::peer_lost, 0, lost};
+}
+CollectiveEnd ended_well(const Signature& of) {
+  return {.signature = of, .generation = 1, .is_well = 1};
+}
+CollectiveEnd has_failed(const Signature& of, Errc why) {
+  return {.signature = of, .generation = 1, .error = why};
+}
+
+TEST(Views, what_has_ended_well_anywhere_ends_well_everywhere) {
+  const auto decisions = Views::decide({{0, {{is_undecided(one_signature, 3)}, {}}},
+                                        {1, {{}, {has_failed(one_signature, Errc::timeout)}}},
+                                        {2, {{}, {ended_well(one_signature)}}},
+                                        {4, {{}, {ended_well(one_signature)}}}});
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].end.is_well, 1);
+  EXPECT_EQ(decisions[0].holder, 2u);
+}
+
+TEST(Views, what_has_failed_somewhere_fails_so) {
+  const auto decisions = Views::decide(
+      {{0, {{is_undecided(one_signature, 3)}, {}}}, {1, {{}, {has_failed(one_signature, Errc::invalid)}}}});
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].end.is_well, 0);
+  EXPECT_EQ(decisions[0].end.error, Errc::invalid);
+}
+
+TEST(Views, what_has_ended_nowhere_fails_with_the_lowest_of_the_lost) {
+  const auto decisions =
+      Views::decide({{0, {{is_undecided(one_signature, 5), is_undecided(other_signature, 5)}, {}}},
+                     {1, {{is_undecided(one_signature, 3)}, {ended_well(Signature{9, 9})}}}});
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].end.lost, 3u);
+  EXPECT_EQ(decisions[0].end.error, Errc::peer_lost);
+  EXPECT_EQ(decisions[1].end.lost, 5u);
+}
+
+TEST(Views, another_generation_is_another_collective) {
+  auto before = ended_well(one_signature);
+  auto now = is_undecided(one_signature, 3);
+  now.generation = 2;
+  const auto decisions = Views::decide({{0, {{now}, {}}}, {1, {{}, {before}}}});
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].end.is_well, 0);
+}
+
+}  // namespace
+}  // namespace weft::server
