@@ -44,7 +44,7 @@ class Views {
   };
   struct Decision {
     collectives::End end;
-    NodeNumber holder = 0;  ///< of one that has ended well: a server that it has
+    NodeNumber holder = 0;  ///< of one that has ended well: a server that has ended it so
   };
   struct Installation {
     static constexpr std::uint16_t wire_version = 1;
