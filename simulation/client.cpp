@@ -66,9 +66,6 @@ Client::Call Client::destruct(const std::string& group) {
 Client::Call Client::fence_group(const std::string& group) {
   return send(link::GroupFence{group, {}});
 }
-Client::Call Client::leave(const std::string& group) {
-  return send(link::GroupLeave{group, {}});
-}
 
 Client::Call Client::get(const pmix_proc_t& proc, const std::string& key) {
   return send(link::Get{proc, key, {}}, MessageType::get);

@@ -45,7 +45,6 @@ class Client {
   Call construct(const std::string& group, const server::Procs& procs, data::Infos directives);
   Call destruct(const std::string& group);
   Call fence_group(const std::string& group);
-  Call leave(const std::string& group);
   Call get(const pmix_proc_t& proc, const std::string& key);
   Call finalize();
   /// To the card, for all nodes.

@@ -55,6 +55,10 @@ Operation draw_operation(Dice& dice, std::uint32_t ranks, std::vector<Group>& gr
     out.group = "group" + std::to_string(number);
     out.adjusts = dice.one_in(3);
     groups.push_back({out.group, out.members});
+  } else if (choice == 7) {
+    out.kind = Kind::get;
+    out.members = {dice.below(ranks)};
+    out.target = dice.below(ranks);
   } else {
     out.kind = dice.one_in(3) ? Kind::fence_set : Kind::fence_job;
     out.collects = dice.one_in(2);
@@ -90,6 +94,7 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   const auto operations = dice.between(1, bounds.most_operations);
   for (std::uint32_t i = 0; i < operations; ++i)
     out.operations.push_back(draw_operation(dice, ranks, groups, i));
+  out.finalizes = dice.one_in(2);
   const auto length = length_of(out);
   const auto faults = dice.below(bounds.most_faults + 1);
   std::uint32_t lost = 0;

@@ -19,6 +19,11 @@ constexpr std::chrono::seconds longest{60};
 /// Rounds without an end of virtual time between them: a cluster that turns in a circle.
 constexpr std::uint64_t most_steps = 2'000'000;
 
+constexpr const char* key = "card";
+std::vector<std::byte> card_of(Rank rank) {
+  return std::vector<std::byte>(50 + rank, static_cast<std::byte>(rank));
+}
+
 struct Ended {
   pmix_status_t status;
   link::RankRuns members;
@@ -42,6 +47,10 @@ class Run {
         processes_[schedule_.operations[i].members[m]].todo.push_back({i, schedule_.operations[i].pauses[m]});
     for (auto& process : processes_)
       if (!process.todo.empty()) process.next_at = process.todo.front().pause;
+    for (Rank rank = 0; rank < world_.ranks(); ++rank) {
+      world_.client(rank).commit(key, card_of(rank));
+      world_.wake(world_.node_of(rank));
+    }
     ended_.resize(schedule_.operations.size(), std::vector<std::optional<Ended>>(world_.ranks()));
   }
 
@@ -75,13 +84,20 @@ class Run {
     nanoseconds next_at{};
     std::optional<Client::Call> waits{};
     std::set<std::string> groups{};  ///< that it is a member of
+    bool has_finalized = false;
   };
 
   bool is_gone(Rank rank) { return world_.client(rank).is_gone(); }
   bool is_over() {
     for (Rank rank = 0; rank < processes_.size(); ++rank)
-      if (!is_gone(rank) && processes_[rank].next < processes_[rank].todo.size()) return false;
+      if (!is_gone(rank) && !has_ended(processes_[rank])) return false;
     return true;
+  }
+  bool has_ended(const Process& process) const {
+    return process.next == process.todo.size() && (!schedule_.finalizes || process.has_finalized);
+  }
+  bool may_begin(const Process& process) const {
+    return !process.waits && !has_ended(process) && process.next_at <= world_.now();
   }
 
   nanoseconds next_time() {
@@ -90,8 +106,7 @@ class Run {
       out = std::min<nanoseconds>(out, schedule_.faults[next_fault_].at);
     for (Rank rank = 0; rank < processes_.size(); ++rank) {
       const auto& process = processes_[rank];
-      if (!is_gone(rank) && !process.waits && process.next < process.todo.size())
-        out = std::min(out, process.next_at);
+      if (!is_gone(rank) && !process.waits && !has_ended(process)) out = std::min(out, process.next_at);
     }
     return out;
   }
@@ -101,9 +116,7 @@ class Run {
       happen(schedule_.faults[next_fault_++]);
     for (Rank rank = 0; rank < processes_.size(); ++rank) {
       auto& process = processes_[rank];
-      while (!is_gone(rank) && !process.waits && process.next < process.todo.size() &&
-             process.next_at <= world_.now())
-        begin(rank, process);
+      while (!is_gone(rank) && may_begin(process)) begin(rank, process);
     }
   }
 
@@ -112,8 +125,13 @@ class Run {
   }
 
   void begin(Rank rank, Process& process) {
-    const auto& operation = schedule_.operations[process.todo[process.next].operation];
     auto& client = world_.client(rank);
+    world_.wake(world_.node_of(rank));
+    if (process.next == process.todo.size()) {
+      process.waits = client.finalize();
+      return;
+    }
+    const auto& operation = schedule_.operations[process.todo[process.next].operation];
     using Kind = Operation::Kind;
     const bool needs_group = operation.kind == Kind::fence_group || operation.kind == Kind::destruct;
     if (needs_group && process.groups.count(operation.group) == 0) return go_on(process);
@@ -140,8 +158,10 @@ class Run {
         process.waits = client.destruct(operation.group);
         process.groups.erase(operation.group);
         break;
+      case Kind::get:
+        process.waits = client.get(link::make_proc(World::nspace, operation.target), key);
+        break;
     }
-    world_.wake(world_.node_of(rank));
   }
 
   void go_on(Process& process) {
@@ -158,11 +178,20 @@ class Run {
           outcome_.violations.push_back(fmt::format("rank {} heard twice of one call", rank));
           continue;
         }
+        if (process.next == process.todo.size()) {
+          process.waits.reset();
+          process.has_finalized = true;
+          continue;
+        }
         const auto number = process.todo[process.next].operation;
         const auto& operation = schedule_.operations[number];
         const bool is_made = end.status == PMIX_SUCCESS || end.status == PMIX_ERR_PARTIAL_SUCCESS;
         if (operation.kind == Operation::Kind::construct && is_made) process.groups.insert(operation.group);
         note(rank, number, end.status);
+        const bool has_found = operation.kind == Operation::Kind::get && end.status == PMIX_SUCCESS;
+        if (has_found && end.value != card_of(operation.target))
+          outcome_.violations.push_back(
+              fmt::format("rank {} has found another card than that of rank {}", rank, operation.target));
         ended_[number][rank] = Ended{end.status, std::move(end.members), end.context};
         go_on(process);
       }
@@ -177,9 +206,11 @@ class Run {
   void tell_who_waits() {
     for (Rank rank = 0; rank < processes_.size(); ++rank) {
       const auto& process = processes_[rank];
-      if (!is_gone(rank) && process.next < process.todo.size())
-        outcome_.violations.push_back(fmt::format("rank {} waits in operation {}, for ever", rank,
-                                                  process.todo[process.next].operation));
+      if (is_gone(rank) || has_ended(process)) continue;
+      const bool is_last = process.next == process.todo.size();
+      outcome_.violations.push_back(is_last ? fmt::format("rank {} waits in its finalize, for ever", rank)
+                                            : fmt::format("rank {} waits in operation {}, for ever", rank,
+                                                          process.todo[process.next].operation));
     }
   }
 
@@ -243,15 +274,17 @@ Schedule shrink(Schedule schedule) {
 }
 
 std::string to_text(const Schedule& schedule) {
-  auto out = fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns\n", schedule.shape.nodes,
-                         schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter);
-  static constexpr const char* kinds[] = {"fence of the job", "fence of ranks", "construct", "fence of group",
-                                          "destruct"};
+  auto out = fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns{}\n", schedule.shape.nodes,
+                         schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter,
+                         schedule.finalizes ? "; each rank finalizes" : "");
+  static constexpr const char* kinds[] = {"fence of the job", "fence of ranks", "construct",
+                                          "fence of group",   "destruct",       "get"};
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
     const auto& operation = schedule.operations[i];
     out += fmt::format("  {}: {}{}{}{}{}:", i, kinds[static_cast<int>(operation.kind)],
                        operation.group.empty() ? "" : " ", operation.group,
                        operation.collects ? ", collects" : "", operation.adjusts ? ", adjusts" : "");
+    if (operation.kind == Operation::Kind::get) out += fmt::format(" rank {} by", operation.target);
     for (std::size_t m = 0; m < operation.members.size(); ++m)
       out += fmt::format(" {}+{}", operation.members[m], operation.pauses[m].count());
     out += " us\n";

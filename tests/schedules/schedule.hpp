@@ -22,6 +22,7 @@ struct Operation {
     construct,    ///< of a group of the members
     fence_group,  ///< of that group
     destruct,     ///< of that group
+    get,          ///< of the card of `target`, by one process
   };
   Kind kind = Kind::fence_job;
   std::vector<Rank> members;         ///< ascending
@@ -29,6 +30,7 @@ struct Operation {
   std::string group{};
   bool collects = false;  ///< fences: with the cards
   bool adjusts = false;   ///< construct: goes on without members that are lost
+  Rank target = 0;        ///< get
 };
 
 struct Fault {
@@ -42,6 +44,7 @@ struct Schedule {
   simulation::World::Shape shape;
   std::vector<Operation> operations;
   std::vector<Fault> faults;  ///< by time
+  bool finalizes = false;     ///< each process, when its operations have ended
 };
 
 struct Bounds {
