@@ -37,21 +37,13 @@ struct Engine::Collective {
   Result<void> result;
   std::optional<NodeNumber> lost;
 
-  std::uint64_t age = 0;  ///< of one that has ended
-
   std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
-  /// Of one that has ended: how it has is all that is kept.
-  void drop_data() {
-    is_without_data |= kind == Kind::exchange;
-    contributions = {};
-  }
-  /// That its contributions take.
-  std::uint64_t bytes() const {
-    std::uint64_t out = 0;
-    for (const auto& each : contributions) out += sizeof each + each.size();
-    return out;
-  }
   Key key() const { return {signature, generation}; }
+  /// Of one that is over.
+  End how() const {
+    return {signature, generation, result ? Errc::os : result.error().code, result.has_value(),
+            lost.value_or(MessageHeader::no_node)};
+  }
   MessageHeader header() const {
     return {.signature = signature,
             .generation = generation,
@@ -349,28 +341,11 @@ std::vector<End> Engine::undecided(const std::vector<NodeNumber>& lost) const {
 }
 
 std::vector<End> Engine::ended(const std::vector<NodeNumber>& with) const {
-  std::vector<End> out;
-  const auto add = [&](const Collective& c) {
-    const bool is_with =
-        std::any_of(with.begin(), with.end(), [&](NodeNumber n) { return c.index_of(n).has_value(); });
-    if (is_with)
-      out.push_back({c.signature, c.generation, c.result ? Errc::os : c.result.error().code,
-                     c.result.has_value(), c.lost.value_or(MessageHeader::no_node)});
-  };
-  for (const auto& [key, c] : ends_) add(*c);
-  for (const auto& c : ended_) add(*c);
-  return out;
-}
-
-const Contributions* Engine::result_of(const Key& key) const {
-  const auto has = [](const Collective& c) {
-    return c.kind == Kind::exchange && c.result && !c.is_without_data;
-  };
-  if (const auto end = ends_.find(key); end != ends_.end())
-    return has(*end->second) ? &end->second->contributions : nullptr;
+  auto out = past_.with(with);
   for (const auto& c : ended_)
-    if (c->key() == key && has(*c)) return &c->contributions;
-  return nullptr;
+    if (std::any_of(with.begin(), with.end(), [&](NodeNumber node) { return c->index_of(node).has_value(); }))
+      out.push_back(c->how());
+  return out;
 }
 
 bool Engine::has_data(const Key& key) const {
@@ -388,38 +363,6 @@ void Engine::settle(const End& how, Contributions* contributions) {
       c.kind == Kind::exchange && (contributions == nullptr || contributions->size() != c.members.size());
   if (c.kind == Kind::exchange && !c.is_without_data) c.contributions = std::move(*contributions);
   end(c, {}, std::nullopt);
-}
-
-/// A generation that has ended well has ended at all members that begin a later one: those before it are asked about no more.
-void Engine::remember(std::unique_ptr<Collective> collective) {
-  const auto key = collective->key();
-  if (collective->result)
-    for (auto before = ends_.lower_bound({key.first, 0}); before != ends_.end() && before->first < key;)
-      forget((before++)->first);
-  const bool has_data = collective->kind == Kind::exchange;
-  if (!collective->result || !has_data || collective->bytes() > most_kept_bytes) collective->drop_data();
-  kept_bytes_ += collective->bytes();
-  for (auto oldest = ends_by_age_.begin(); kept_bytes_ > most_kept_bytes; ++oldest) {
-    auto& end = *ends_.at(oldest->second);
-    kept_bytes_ -= end.bytes();
-    end.drop_data();
-  }
-  collective->done = nullptr;
-  collective->schedule = {};
-  collective->arrived = {};
-  collective->lengths = {};
-  collective->age = next_age_++;
-  ends_by_age_.emplace(collective->age, key);
-  ends_[key] = std::move(collective);
-  if (ends_.size() > most_ends) forget(ends_by_age_.begin()->second);
-}
-
-void Engine::forget(const Key& key) {
-  const auto end = ends_.find(key);
-  if (end == ends_.end()) return;
-  kept_bytes_ -= end->second->bytes();
-  ends_by_age_.erase(end->second->age);
-  ends_.erase(end);
 }
 
 void Engine::end(Collective& c, Result<void> result, std::optional<NodeNumber> lost) {
@@ -442,7 +385,10 @@ std::size_t Engine::tell_ended() {
   auto ended = std::exchange(ended_, {});
   for (const auto& c : ended)
     if (c->done) c->done({c->result, c->lost, c->contributions, c->is_without_data});
-  for (auto& c : ended) remember(std::move(c));
+  for (const auto& c : ended) {
+    const bool has_data = c->kind == Kind::exchange && c->result && !c->is_without_data;
+    past_.add(c->how(), std::move(c->members), has_data ? std::move(c->contributions) : Contributions());
+  }
   return ended.size();
 }
 

@@ -21,13 +21,11 @@
 
 #include "collectives/choice.hpp"
 #include "collectives/early.hpp"
+#include "collectives/past.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/mesh/outbox.hpp"
 
 namespace weft::collectives {
-
-/// Of all members, by their order.
-using Contributions = std::vector<std::vector<std::byte>>;
 
 struct Outcome {
   Result<void> result;
@@ -37,22 +35,6 @@ struct Outcome {
   bool is_without_data = false;  ///< it went well, and what the others contributed has not come
 };
 using Done = std::function<void(const Outcome&)>;
-
-/// How a collective has ended at a node.
-struct End {
-  Signature signature;
-  Generation generation = 0;
-  Errc error = Errc::os;  ///< of one that has failed
-  std::uint8_t is_well = 0;
-  NodeNumber lost = MessageHeader::no_node;  ///< the node whose loss ended it
-};
-template <class Archive>
-void fields(Archive& archive, End& m) {
-  archive(m.signature, m.generation, m.error, m.is_well, m.lost);
-}
-inline bool is_valid(const End& m) {
-  return m.error <= Errc::os && m.is_well <= 1;
-}
 
 /// For observers: one collective that is open here.
 struct OpenCollective {
@@ -101,12 +83,12 @@ class Engine {
   bool has_undecided() const noexcept;
   /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost: ascending.
   std::vector<End> undecided(const std::vector<NodeNumber>& lost) const;
-  /// The latest ends here of collectives with one of these nodes, up to most_ends of all.
+  /// The latest ends here of collectives with one of these nodes (past.hpp).
   std::vector<End> ended(const std::vector<NodeNumber>& with) const;
-  static constexpr std::size_t most_ends = 1024;
-  /// Of one of these that has ended well: of the latest, as many as take most_kept_bytes. Null: not kept.
-  const Contributions* result_of(const Key& key) const;
-  static constexpr std::uint64_t most_kept_bytes = std::uint64_t{1} << 20;
+  /// What was contributed to one of these that has ended well, as long as it is kept; null: it is not.
+  const Contributions* result_of(const Key& key) const {
+    return past_.contributions_of(key.first, key.second);
+  }
   /// Whether one that is suspended brings data.
   bool has_data(const Key& key) const;
   /// Ends a suspended collective as its survivors have agreed: done() runs in progress(). contributions: of one that has ended well
@@ -143,8 +125,6 @@ class Engine {
   void end_at_all(Collective& collective, const Error& why, std::optional<NodeNumber> lost);
   void end(Collective& collective, Result<void> result, std::optional<NodeNumber> lost);
   std::size_t tell_ended();
-  void remember(std::unique_ptr<Collective> collective);
-  void forget(const Key& key);
 
   mesh::Mesh& mesh_;
   NodeNumber self_;
@@ -152,11 +132,7 @@ class Engine {
   std::map<Signature, Generation> generations_;  ///< begun last
   std::map<Key, std::unique_ptr<Collective>> open_;
   std::vector<std::unique_ptr<Collective>> ended_;  ///< done() has still to be called
-  std::map<Key, std::unique_ptr<Collective>>
-      ends_;  ///< done() was called; of a signature those since the last that ended well
-  std::map<std::uint64_t, Key> ends_by_age_;
-  std::uint64_t next_age_ = 0;
-  std::uint64_t kept_bytes_ = 0;  ///< of contributions in ends_
+  Past past_;
   EarlyMessages early_;
   mesh::Outbox outbox_;
   Counters counters_;

@@ -355,7 +355,7 @@ class Undecided : public EngineTest {
     ended_ = kind == Kind::barrier ? 1 : 2;
     lost_ = 3 - ended_;
     agrees_on_losses = false;
-    start(3, {.most_at_once = Engine::most_kept_bytes});
+    start(3, {.most_at_once = Past::most_bytes});
     for (NodeNumber n = 0; n < 3; ++n)
       all[n]->begin(world, kind, all_nodes(), kind == Kind::barrier ? Block() : block_of(n, 0, bytes));
     for (int i = 0; i < 1000 && all[ended_]->told[0].times == 0; ++i)
@@ -407,7 +407,7 @@ TEST_F(Undecided, it_ends_with_what_another_node_has) {
 }
 
 TEST_F(Undecided, it_ends_without_what_no_node_has_kept) {
-  end_at_one_of_two(Kind::exchange, Engine::most_kept_bytes / 2);
+  end_at_one_of_two(Kind::exchange, Past::most_bytes / 2);
   EXPECT_EQ(all[ended_]->engine->result_of(key_), nullptr);
   all[0]->engine->settle(all[ended_]->engine->ended({lost_}).front(), nullptr);
   ASSERT_TRUE(until([&] { return all_told(); }));
@@ -425,17 +425,17 @@ TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered
     ASSERT_EQ(ended.size(), 1u);
     EXPECT_EQ(ended[0].generation, 5u);
   }
-  for (std::uint64_t i = 0; i < Engine::most_ends + 5; ++i) {
+  for (std::uint64_t i = 0; i < Past::most_ends + 5; ++i) {
     for (const auto& node : all) node->begin({i, 77}, Kind::barrier, all_nodes(), {});
     ASSERT_TRUE(until([&] { return all_told(); }));
   }
-  EXPECT_EQ(all[0]->engine->ended({0}).size(), Engine::most_ends);
+  EXPECT_EQ(all[0]->engine->ended({0}).size(), Past::most_ends);
 }
 
 TEST_F(EngineTest, what_was_contributed_last_is_kept) {
-  start(2, {.most_at_once = Engine::most_kept_bytes});
+  start(2, {.most_at_once = Past::most_bytes});
   // Three of these are more than is kept.
-  const auto bytes = Engine::most_kept_bytes / 5;
+  const auto bytes = Past::most_bytes / 5;
   for (std::uint64_t i = 0; i < 5; ++i) {
     for (const auto& node : all)
       node->begin({i, 1}, Kind::exchange, all_nodes(), block_of(node->number, i, bytes));

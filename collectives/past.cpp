@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/past.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::collectives {
+namespace {
+
+std::uint64_t bytes_of(const Contributions& contributions) {
+  std::uint64_t out = 0;
+  for (const auto& each : contributions) out += sizeof each + each.size();
+  return out;
+}
+
+}  // namespace
+
+void Past::add(const End& end, std::vector<NodeNumber> members, Contributions contributions) {
+  const Key key{end.signature, end.generation};
+  if (end.is_well != 0)
+    for (auto before = entries_.lower_bound({key.first, 0}); before != entries_.end() && before->first < key;)
+      before = forget(before);
+  if (const auto known = entries_.find(key); known != entries_.end()) forget(known);
+  const auto age = next_age_++;
+  by_age_.emplace(age, key);
+  auto& entry = entries_[key] = Entry{std::move(members), {}, age, end.lost, end.error, end.is_well != 0};
+  if (entries_.size() > most_ends) forget(entries_.find(by_age_.begin()->second));
+  const auto bytes = bytes_of(contributions);
+  if (bytes == 0 || bytes > most_bytes) return;
+  while (bytes_ + bytes > most_bytes) drop_data(entries_.at(with_data_.begin()->second));
+  entry.contributions = std::move(contributions);
+  with_data_.emplace(age, key);
+  bytes_ += bytes;
+}
+
+std::vector<End> Past::with(const std::vector<NodeNumber>& nodes) const {
+  std::vector<End> out;
+  for (const auto& [key, entry] : entries_) {
+    const auto is_member = [&members = entry.members](NodeNumber node) {
+      return std::binary_search(members.begin(), members.end(), node);
+    };
+    if (std::any_of(nodes.begin(), nodes.end(), is_member))
+      out.push_back({key.first, key.second, entry.error, entry.is_well, entry.lost});
+  }
+  return out;
+}
+
+const Contributions* Past::contributions_of(const Signature& signature, Generation generation) const {
+  const auto entry = entries_.find({signature, generation});
+  const bool is_kept = entry != entries_.end() && with_data_.count(entry->second.age) != 0;
+  return is_kept ? &entry->second.contributions : nullptr;
+}
+
+Past::Entries::iterator Past::forget(Entries::iterator entry) {
+  drop_data(entry->second);
+  by_age_.erase(entry->second.age);
+  return entries_.erase(entry);
+}
+
+void Past::drop_data(Entry& entry) {
+  if (with_data_.erase(entry.age) == 0) return;
+  bytes_ -= bytes_of(entry.contributions);
+  entry.contributions = {};
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the latest collectives have ended at this node: another node may have one of them open with a lost member, and ask.
+//
+// P1  Of a signature those since the last that ended well are kept: a member that begins a later generation has ended all before it.
+// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. What forgetting costs: a collective that has ended well
+//     here, and is open elsewhere, may fail there, or end well there without what was contributed.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "collectives/message.hpp"
+#include "weft/result.hpp"
+
+namespace weft::collectives {
+
+/// Of all members, by their order.
+using Contributions = std::vector<std::vector<std::byte>>;
+
+/// How a collective has ended at a node.
+struct End {
+  Signature signature;
+  Generation generation = 0;
+  Errc error = Errc::os;  ///< of one that has failed
+  std::uint8_t is_well = 0;
+  NodeNumber lost = MessageHeader::no_node;  ///< the node whose loss ended it
+};
+template <class Archive>
+void fields(Archive& archive, End& m) {
+  archive(m.signature, m.generation, m.error, m.is_well, m.lost);
+}
+inline bool is_valid(const End& m) {
+  return m.error <= Errc::os && m.is_well <= 1;
+}
+
+class Past {
+ public:
+  static constexpr std::size_t most_ends = 1024;
+  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
+
+  /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log most_ends).
+  void add(const End& end, std::vector<NodeNumber> members, Contributions contributions);
+  /// Of collectives with one of these nodes.
+  std::vector<End> with(const std::vector<NodeNumber>& nodes) const;
+  /// Null: not kept.
+  const Contributions* contributions_of(const Signature& signature, Generation generation) const;
+
+ private:
+  using Key = std::pair<Signature, Generation>;
+  struct Entry {
+    std::vector<NodeNumber> members;  ///< ascending
+    Contributions contributions;
+    std::uint64_t age;
+    NodeNumber lost;
+    Errc error;
+    bool is_well;
+  };
+  using Entries = std::map<Key, Entry>;
+  Entries::iterator forget(Entries::iterator entry);
+  void drop_data(Entry& entry);
+
+  Entries entries_;
+  std::map<std::uint64_t, Key> by_age_, with_data_;  ///< the second: of those whose contributions are kept
+  std::uint64_t next_age_ = 0, bytes_ = 0;
+};
+
+}  // namespace weft::collectives
