@@ -79,6 +79,13 @@ microseconds length_of(const Schedule& schedule) {
 
 }  // namespace
 
+sim::Parameters usual_network() {
+  sim::Parameters out;
+  out.message = {.latency = 2000, .overhead = 300, .gap = 300, .gap_per_byte = 0.1};
+  out.get = {.latency = 2500, .overhead = 300, .gap = 300, .gap_per_byte = 0.1};
+  return out;
+}
+
 Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   Dice dice(seed);
   Schedule out;
@@ -86,8 +93,7 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   shape.nodes = dice.between(2, bounds.most_nodes);
   shape.ranks_a_node = dice.between(1, bounds.most_ranks_a_node);
   shape.seed = seed;
-  shape.network.message = {.latency = 2000, .overhead = 300, .gap = 300, .gap_per_byte = 0.1};
-  shape.network.get = {.latency = 2500, .overhead = 300, .gap = 300, .gap_per_byte = 0.1};
+  shape.network = usual_network();
   shape.network.jitter = dice.one_in(4) ? 0 : dice.one_in(4) ? 200000 : 5000;  // ns
   const auto ranks = shape.nodes * shape.ranks_a_node;
   std::vector<Group> groups;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual time.
 //
+//   weft_schedules --found
 //   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N] [--show]
 //
+// --found runs those that went wrong once (found.cpp).
 // Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints, made smaller. --show prints the schedule
 // of the first seed, and runs it twice: both runs have to be the same.
 #include <chrono>
@@ -21,7 +23,7 @@ struct Options {
   std::uint64_t seed = 1, runs = 1000;
   std::optional<unsigned> seconds;
   Bounds bounds;
-  bool shows = false;
+  bool shows = false, runs_found = false;
 };
 
 std::optional<Options> read(int count, char** words) {
@@ -30,6 +32,10 @@ std::optional<Options> read(int count, char** words) {
     const std::string_view word = words[i];
     if (word == "--show") {
       out.shows = true;
+      continue;
+    }
+    if (word == "--found") {
+      out.runs_found = true;
       continue;
     }
     if (i + 1 == count) return std::nullopt;
@@ -72,6 +78,17 @@ int show(const Options& options) {
   return first.violations.empty() && first.digest == second.digest ? 0 : 1;
 }
 
+int run_found() {
+  bool is_good = true;
+  for (const auto& [what, schedule] : found()) {
+    const auto outcome = run(schedule);
+    std::printf("%s: %s\n", what, outcome.violations.empty() ? "no more" : "again");
+    tell(outcome);
+    is_good &= outcome.violations.empty();
+  }
+  return is_good ? 0 : 1;
+}
+
 int main(int count, char** words) {
   const auto options = read(count, words);
   if (!options) {
@@ -79,6 +96,7 @@ int main(int count, char** words) {
     return 2;
   }
   ::setenv("WEFT_LOG", "off", 0);  // a line for each loss says nothing here
+  if (options->runs_found) return run_found();
   if (options->shows) return show(*options);
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t done = 0;

@@ -52,8 +52,18 @@ struct Bounds {
   std::uint32_t most_faults = 3;
 };
 
+/// What messages and reads cost in a drawn schedule, without jitter.
+sim::Parameters usual_network();
+
 /// The same seed and bounds make the same schedule.
 Schedule draw(std::uint64_t seed, const Bounds& bounds);
+
+/// Schedules that went wrong once, by what went wrong.
+struct Found {
+  const char* what;
+  Schedule schedule;
+};
+std::vector<Found> found();
 
 /// What a run came to.
 struct Outcome {

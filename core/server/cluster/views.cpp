@@ -112,7 +112,6 @@ void Views::on_wanted(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
 
 void Views::begin_round() {
   newest_ = {newest_.first + 1, self_};
-  ++counters_.rounds;
   is_asking_ = true;
   is_for_others_ = false;
   reports_.clear();
@@ -145,7 +144,6 @@ void Views::take(NodeNumber from, Report report) {
   if (!silent_.empty() || reports_.count(self_) == 0) return;
   is_asking_ = false;
   const Installation installation{newest_.first, decide(reports_)};
-  counters_.decisions += installation.decisions.size();
   const auto body = base::encode(installation);
   for (const auto& [node, reported] : std::exchange(reports_, {}))
     if (node != self_ && !installation.decisions.empty())

@@ -76,11 +76,6 @@ class Views {
   /// What all reports make of what one of them at least has not decided.
   static std::vector<Decision> decide(const std::map<NodeNumber, Report>& reports);
 
-  struct Counters {
-    std::uint64_t rounds = 0, decisions = 0;
-  };
-  const Counters& counters() const noexcept { return counters_; }
-
  private:
   Result<Request> read(NodeNumber from, Bytes body) const;
   void on_wanted(NodeNumber from, Bytes body, const Rpc::Reply& reply);
@@ -110,7 +105,6 @@ class Views {
   bool is_asking_ = false;
   std::set<NodeNumber> silent_;  ///< have not reported
   std::map<NodeNumber, Report> reports_;
-  Counters counters_;
 };
 
 template <class Archive>
