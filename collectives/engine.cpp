@@ -143,6 +143,7 @@ Engine::~Engine() {
 
 Result<Engine::Collective*> Engine::make(const Signature& signature, Kind kind,
                                          std::vector<NodeNumber> members) {
+  if (outbox_.is_closed()) return fail(Errc::canceled, "this node takes no part in collectives any more");
   if (std::adjacent_find(members.begin(), members.end(), std::greater_equal<>()) != members.end())
     return fail(Errc::invalid, "the members of a collective are named in ascending order, each once");
   auto made = std::make_unique<Collective>();
@@ -334,7 +335,7 @@ std::vector<End> Engine::undecided(const std::vector<NodeNumber>& lost) const {
   for (const auto& [key, c] : open_) {
     if (!c->is_suspended) continue;
     const auto first =
-        std::find_if(lost.begin(), lost.end(), [&](NodeNumber n) { return c->index_of(n).has_value(); });
+        std::find_if(lost.begin(), lost.end(), [&one = *c](NodeNumber n) { return one.index_of(n).has_value(); });
     if (first != lost.end()) out.push_back({key.first, key.second, Errc::peer_lost, 0, *first});
   }
   return out;

@@ -61,7 +61,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   /// done: in progress(), once. members: ascending, each known to the mesh, this node among them.
-  /// Errors: invalid (members not ascending, or without this node; a barrier with a contribution).
+  /// Errors: invalid (members not ascending, or without this node; a barrier with a contribution), canceled after close().
   Result<Generation> begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
                            std::vector<std::byte> contribution, Done done);
   /// Fails the next generation at all members, as `why`: this node does not take part in it. Errors as begin().
@@ -94,6 +94,9 @@ class Engine {
   /// Ends a suspended collective as its survivors have agreed: done() runs in progress(). contributions: of one that has ended well
   /// elsewhere; null: they are not to be had. No effect on any other.
   void settle(const End& end, Contributions* contributions);
+
+  /// The mesh is about to end: nothing is sent from here on, and nothing begins (canceled). What is open ends with the engine.
+  void close() noexcept { outbox_.close(); }
 
   /// Call after the mesh's progress(): sends what had no room, and calls done() of each collective that has ended.
   /// Returns their number.

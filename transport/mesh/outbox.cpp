@@ -17,6 +17,7 @@ Outbox::Outbox(Mesh& mesh, std::uint16_t message_id, Keeps keeps)
 Outbox::~Outbox() = default;
 
 void Outbox::send(NodeNumber to, Bytes header, std::vector<std::byte> payload) {
+  if (is_closed_) return;
   auto message = std::make_unique<Message>();
   message->outbox = this;
   message->to = to;
@@ -45,6 +46,11 @@ void Outbox::retry() {
     waiting_.pop_front();
     attempt(std::move(message));
   }
+}
+
+void Outbox::close() noexcept {
+  is_closed_ = true;
+  waiting_.clear();
 }
 
 void Outbox::drop(NodeNumber to) {

@@ -31,6 +31,9 @@ class Outbox {
   void retry();
   /// Drops what waits for a lost node.
   void drop(NodeNumber to);
+  /// The mesh is about to end: what is to be sent from now on, and what waits, goes nowhere.
+  void close() noexcept;
+  bool is_closed() const noexcept { return is_closed_; }
   /// True if the mesh has sent every message.
   bool is_empty() const noexcept { return waiting_.empty() && sending_.empty(); }
 
@@ -41,6 +44,7 @@ class Outbox {
   Mesh& mesh_;
   std::uint16_t message_id_;
   Keeps keeps_;
+  bool is_closed_ = false;
   std::deque<std::unique_ptr<Message>> waiting_;
   std::map<const Message*, std::unique_ptr<Message>> sending_;
 };

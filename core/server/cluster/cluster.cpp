@@ -214,8 +214,10 @@ void Cluster::say_goodbye() {
 }
 
 void Cluster::stop() {
+  rpc_->close();  // what its callers do about that may use the mesh
+  engine_->close();
   fabric_->stop();
-  rpc_->close();
+  rpc_->close();  // for those whose reads ended with the mesh
 }
 
 void Cluster::node_lost(NodeNumber node, const char* why) noexcept {

@@ -88,7 +88,8 @@ class Rpc {
   std::size_t progress();
   /// Nothing waits to be handed to the fabric.
   bool is_flushed() const noexcept { return outbox_.is_empty(); }
-  /// The mesh has ended: every open request ends now, with PMIX_ERR_UNREACH, and so does each that its `replied` sends.
+  /// The mesh is about to end, or has ended: every open request ends now, with PMIX_ERR_UNREACH, and so does each that its `replied`
+  /// sends.
   void close();
 
   struct Counters {

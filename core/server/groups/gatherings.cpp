@@ -266,7 +266,8 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
   const auto set = groups_.set_of_group(members ? *members : Procs());
   // What is completed here may be the end of the group.
-  const auto options = now == nullptr ? std::nullopt : std::optional(now->options);
+  const bool is_known = now != nullptr;
+  const auto options = is_known ? now->options : GroupOptions();
   groups_.end_exchanges_of(group, set, proc);
   std::set<Kind> failed, going_on;
   for (auto each = open_.begin(); each != open_.end();) {
@@ -290,9 +291,9 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     else if (is_complete(*open))
       complete(open);
   }
-  if (!options || options->adjusts) return;
+  if (!is_known || options.adjusts) return;
   for (const auto kind : {Kind::fence, Kind::destruct}) {
-    const bool goes_on = going_on.count(kind) != 0 || (kind == Kind::destruct && options->tells_ends);
+    const bool goes_on = going_on.count(kind) != 0 || (kind == Kind::destruct && options.tells_ends);
     if (!goes_on) groups_.end_at_boards(kind, group, groups_.set_of_group(before), failed.count(kind) != 0);
   }
 }
