@@ -9,7 +9,8 @@
 //           send only their length in phase 0; phase 1 then exchanges them with the algorithm chosen for the total size.
 // Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So at a node that knows of the
 //           loss it is suspended: no message ends it any more, settle() does, with what its survivors have agreed on (undecided(), ended(),
-//           result_of()). A collective that begins later with the lost member ends at once: without this node's part it cannot have ended well.
+//           result_of()). A collective that begins later with the lost member cannot have ended well without this node's part: it ends at once
+//           where nothing follows from that (AfterLoss::ends), else as the survivors have agreed, or agree now.
 // Threads   As the mesh.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collectives/choice.hpp"
@@ -27,9 +29,16 @@
 
 namespace weft::collectives {
 
+/// Of one that a lost node has ended.
+struct Loss {
+  NodeNumber node;
+  AfterLoss agreed = AfterLoss::ends;
+  NodeNumber first =
+      MessageHeader::no_node;  ///< the lowest member that had it open when the survivors agreed
+};
 struct Outcome {
   Result<void> result;
-  std::optional<NodeNumber> lost;  ///< the node whose loss ended it, if one did
+  std::optional<Loss> lost;
   /// Of an exchange that went well. The bytes are valid during the call.
   const Contributions& contributions;
   bool is_without_data = false;  ///< it went well, and what the others contributed has not come
@@ -60,10 +69,11 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// done: in progress(), once. members: ascending, each known to the mesh, this node among them.
+  /// done: in progress(), once. members: ascending, each known to the mesh, this node among them. after_loss: what this node asks for.
   /// Errors: invalid (members not ascending, or without this node; a barrier with a contribution), canceled after close().
   Result<Generation> begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
-                           std::vector<std::byte> contribution, Done done);
+                           std::vector<std::byte> contribution, Done done,
+                           AfterLoss after_loss = AfterLoss::ends);
   /// Fails the next generation at all members, as `why`: this node does not take part in it. Errors as begin().
   Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
   /// The generation that was begun last here; 0: none.
@@ -81,6 +91,8 @@ class Engine {
   void suspend(NodeNumber lost) noexcept;
   /// What is suspended, and waits for settle().
   bool has_undecided() const noexcept;
+  /// Since the last call one has begun with a member that was lost before.
+  bool take_begun_undecided() noexcept { return std::exchange(has_begun_undecided_, false); }
   /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost: ascending.
   std::vector<End> undecided(const std::vector<NodeNumber>& lost) const;
   /// The latest ends here of collectives with one of these nodes (past.hpp).
@@ -126,7 +138,7 @@ class Engine {
   void send_step(Collective& collective);
   void cannot_send(NodeNumber to, Bytes header_bytes, const Error& why);
   void end_at_all(Collective& collective, const Error& why, std::optional<NodeNumber> lost);
-  void end(Collective& collective, Result<void> result, std::optional<NodeNumber> lost);
+  void end(Collective& collective, Result<void> result, std::optional<Loss> lost);
   std::size_t tell_ended();
 
   mesh::Mesh& mesh_;
@@ -138,6 +150,7 @@ class Engine {
   Past past_;
   EarlyMessages early_;
   mesh::Outbox outbox_;
+  bool has_begun_undecided_ = false;
   Counters counters_;
 };
 

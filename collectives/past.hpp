@@ -23,14 +23,16 @@ struct End {
   Generation generation = 0;
   Errc error = Errc::os;  ///< of one that has failed
   std::uint8_t is_well = 0;
-  NodeNumber lost = MessageHeader::no_node;  ///< the node whose loss ended it
+  NodeNumber lost = MessageHeader::no_node;   ///< the node whose loss ended it
+  AfterLoss after_loss = AfterLoss::ends;     ///< of these what the survivors have agreed on
+  NodeNumber first = MessageHeader::no_node;  ///< of these the lowest member that had it open when they did
 };
 template <class Archive>
 void fields(Archive& archive, End& m) {
-  archive(m.signature, m.generation, m.error, m.is_well, m.lost);
+  archive(m.signature, m.generation, m.error, m.is_well, m.lost, m.after_loss, m.first);
 }
 inline bool is_valid(const End& m) {
-  return m.error <= Errc::os && m.is_well <= 1;
+  return m.error <= Errc::os && m.is_well <= 1 && m.after_loss <= AfterLoss::goes_on;
 }
 
 class Past {
@@ -51,9 +53,7 @@ class Past {
     std::vector<NodeNumber> members;  ///< ascending
     Contributions contributions;
     std::uint64_t age;
-    NodeNumber lost;
-    Errc error;
-    bool is_well;
+    End end;
   };
   using Entries = std::map<Key, Entry>;
   Entries::iterator forget(Entries::iterator entry);

@@ -46,10 +46,10 @@ struct Rooms {
         peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
-        groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
-               group_boards, group_table, self.rank),
-        bootstraps(loop, jobs, peers, groups),
         losses(jobs, peers, questions, group_events),
+        groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
+               group_boards, group_table, losses, self.rank),
+        bootstraps(loop, jobs, peers, groups),
         memberships(loop, jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
@@ -126,9 +126,9 @@ struct Rooms {
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;
+  Losses losses;
   Groups groups;
   Bootstraps bootstraps;
-  Losses losses;
   Memberships memberships;
   Invitations invitations;
   Invited invited;

@@ -65,10 +65,6 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<NamesInquiry>(to, "names_inquiry", {&names_inquiry});
   const GroupNames group_names{{"g", "other"}};
   add<GroupNames>(to, "group_names", {&group_names});
-  const AttemptInquiry attempt{{{{"job", 1, 2}}, 1, "construct of group g", 1},
-                               {{{"job", 0, 2}}, 3, "construct of group g", 1},
-                               {2, 5}};
-  add<AttemptInquiry>(to, "attempt_inquiry", {&attempt});
   const ConstructFacts facts{true, false, runs, {{"job", 0, 0}}};
   add<ConstructFacts>(to, "construct_facts", {&facts});
   const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true, true, 1};

@@ -236,8 +236,6 @@ void add_servers(Decoders& to) {
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, true}),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, false}),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, PMIX_LOCALITY_STRING, false}),
-                 request(RequestType::group_attempt, AttemptInquiry{construct, construct, {1}}),
-                 request(RequestType::group_verdict, AttemptInquiry{construct, construct, {1}}),
                  request(RequestType::view_wanted, Views::Request{0, {0}}),
                  request(RequestType::view_result, rival),
                  request(RequestType::group_orphan, OrphanInquiry{{1, 4}, runs}),

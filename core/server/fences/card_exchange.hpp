@@ -46,10 +46,10 @@ class CardExchange {
   };
   struct End {
     pmix_status_t status;
-    bool nodes_disagree = false;       ///< on what travels: all of them know it
-    std::vector<Along> along{};        ///< of a group's operation
-    std::optional<NodeNumber> lost{};  ///< the node whose loss has ended it
-    bool is_without_data = false;      ///< as Exchanges::End
+    bool nodes_disagree = false;  ///< on what travels: all of them know it
+    std::vector<Along> along{};   ///< of a group's operation
+    std::optional<collectives::Loss> lost{};
+    bool is_without_data = false;  ///< as Exchanges::End
   };
   using Ended = std::function<void(End)>;
   /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.

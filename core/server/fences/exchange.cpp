@@ -132,8 +132,9 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
     const auto status = outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code);
     ended({status, std::move(others), outcome.lost, outcome.is_without_data});
   };
-  const auto generation = cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier,
-                                                  members, std::move(contribution), on_end);
+  const auto generation =
+      cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier, members,
+                              std::move(contribution), on_end, procs.after_loss());
   if (!generation) return fail(generation.error());
   cluster_.stay_awake();
   key->second = *generation;
@@ -187,7 +188,7 @@ void Exchanges::forget(std::string_view nspace) {
 
 FenceName Exchanges::name_of(const Participants& procs, collectives::Generation generation) {
   return {runs_of(procs), generation, procs.operation(),
-          static_cast<std::uint8_t>(procs.goes_on_smaller() ? 1 : 0)};
+          static_cast<std::uint8_t>(procs.after_loss() == collectives::AfterLoss::goes_on ? 1 : 0)};
 }
 
 /// A node that cannot take part ends the fence by itself.

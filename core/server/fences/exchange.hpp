@@ -49,8 +49,8 @@ class Exchanges {
   };
   struct End {
     pmix_status_t status;
-    std::vector<Part> others;        ///< what the other nodes contributed, valid during the call
-    std::optional<NodeNumber> lost;  ///< the node whose loss has ended it
+    std::vector<Part> others;  ///< what the other nodes contributed, valid during the call
+    std::optional<collectives::Loss> lost;
     bool is_without_data;  ///< it has ended well, with a lost node, and no server has what was contributed
   };
   using Ended = std::function<void(const End&)>;

@@ -97,10 +97,9 @@ ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
   out.goes_on_smaller = meeting->goes_on_smaller;
   Procs arrived, leaders;
   for (const auto& arrival : meeting->arrived) {
-    const bool leads = is_set(arrival.directives, PMIX_GROUP_LEADER);
     arrived.push_back(arrival.from.proc());
-    if (leads) leaders.push_back(arrival.from.proc());
-    out.asks |= leads || is_set(arrival.directives, PMIX_GROUP_NOTIFY_TERMINATION);
+    if (is_set(arrival.directives, PMIX_GROUP_LEADER)) leaders.push_back(arrival.from.proc());
+    out.asks |= asks_handlers(arrival);
   }
   if (open != nullptr) leaders.insert(leaders.end(), open->leaders.begin(), open->leaders.end());
   out.arrived = runs_of(arrived);

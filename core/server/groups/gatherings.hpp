@@ -30,6 +30,7 @@
 #include "core/server/groups/invited.hpp"
 #include "core/server/groups/losses.hpp"
 #include "core/server/groups/meeting.hpp"
+#include "core/server/groups/owed_ends.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
 

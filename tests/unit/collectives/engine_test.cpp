@@ -415,6 +415,38 @@ TEST_F(Undecided, it_ends_without_what_no_node_has_kept) {
   EXPECT_TRUE(all[0]->told[0].is_without_data);
 }
 
+TEST_F(EngineTest, one_that_begins_after_the_loss_waits_for_what_was_agreed_on_unless_nothing_follows) {
+  agrees_on_losses = false;
+  start(3);
+  all[2].reset();
+  for (const NodeNumber n : {0u, 1u}) {
+    static_cast<void>(all[n]->mesh->exclude(2, "a test"));
+    all[n]->engine->suspend(2);
+  }
+  all[0]->begin(world, Kind::barrier, all_nodes(), {});
+  EXPECT_FALSE(all[0]->engine->has_undecided()) << "it fails at once";
+  EXPECT_FALSE(all[0]->engine->take_begun_undecided());
+  std::optional<Loss> lost;
+  const Signature group{9, 9};
+  ASSERT_TRUE(all[0]->engine->begin(group, Kind::barrier, all_nodes(), {},
+                                    [&](const Outcome& outcome) { lost = outcome.lost; }, AfterLoss::asks));
+  EXPECT_TRUE(all[0]->engine->take_begun_undecided());
+  EXPECT_FALSE(all[0]->engine->take_begun_undecided());
+  all[0]->engine->abort(group, 1, Errc::timeout);
+  ASSERT_TRUE(until([&] { return all[0]->told[0].times == 1; }));
+  EXPECT_FALSE(lost);
+  const auto undecided = all[0]->engine->undecided({2});
+  ASSERT_EQ(undecided.size(), 1u);
+  EXPECT_EQ(undecided[0].after_loss, AfterLoss::asks);
+  EXPECT_EQ(undecided[0].first, 0u);
+  all[0]->engine->settle({group, 1, Errc::peer_lost, 0, 2, AfterLoss::goes_on, 1}, nullptr);
+  ASSERT_TRUE(until([&] { return lost.has_value(); }));
+  EXPECT_EQ(lost->node, 2u);
+  EXPECT_EQ(lost->agreed, AfterLoss::goes_on);
+  EXPECT_EQ(lost->first, 1u);
+  EXPECT_EQ(all[0]->engine->ended({2}).back().after_loss, AfterLoss::goes_on) << "for those that come later";
+}
+
 TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered) {
   start(2);
   for (int call = 0; call < 5; ++call)
