@@ -147,7 +147,8 @@ class Run {
       case Kind::construct: {
         data::Infos directives;
         directives.add(PMIX_GROUP_ASSIGN_CONTEXT_ID, data::Value::of(true));
-        if (operation.adjusts) directives.add(PMIX_GROUP_FT_COLLECTIVE, data::Value::of(true));
+        if (operation.adjusts && rank % 2 == 0)
+          directives.add(PMIX_GROUP_FT_COLLECTIVE, data::Value::of(true));
         process.waits = client.construct(operation.group, procs, std::move(directives));
         break;
       }

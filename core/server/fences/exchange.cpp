@@ -164,6 +164,13 @@ void Exchanges::abort(const Key& key, pmix_status_t why) {
   cluster_.engine().abort(key.first, key.second, code_of(why));
 }
 
+bool Exchanges::has_lost_node(const Participants& procs) const {
+  const auto nodes = jobs_.nodes_of(procs);
+  return std::any_of(nodes.begin(), nodes.end(), [this](NodeNumber node) {
+    return node != cluster_.self() && cluster_.mesh().state(node) == mesh::NodeState::lost;
+  });
+}
+
 void Exchanges::refuse(const Participants& procs, pmix_status_t why) {
   // Fails only where a participant is not known here, and then no other node knows this one as a member.
   static_cast<void>(cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), code_of(why)));

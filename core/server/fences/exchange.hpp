@@ -67,6 +67,8 @@ class Exchanges {
   Result<Key> begin(const Participants& procs, bool collect, Blob contribution, Ended ended);
   /// The generation that has begun fails here, and so at all members that have not finished it.
   void abort(const Key& key, pmix_status_t why);
+  /// A node of it is lost: the next generation, where it has a word about that (AfterLoss), ends as all that are left agree.
+  bool has_lost_node(const Participants& procs) const;
   /// The next generation has failed here before it began.
   void refuse(const Participants& procs, pmix_status_t why);
 

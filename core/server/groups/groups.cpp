@@ -90,7 +90,7 @@ void Groups::watch_deadline(const OperationRef& operation) {
       std::make_unique<Timer>(loop_, *operation->meeting.deadline, [this, weak = std::weak_ptr(operation)] {
         const auto open = weak.lock();
         if (!open || !open->key) return;
-        is_asking(open) ? refuse(open, PMIX_ERR_TIMEOUT) : exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
+        is_asking(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
       });
 }
 
@@ -248,7 +248,8 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
 
 const Meeting* Groups::under_way(const std::string& operation, const Procs& set) const {
   const auto is_it = [&](const OperationRef& open) {
-    return open->participants.operation() == operation && is_same(open->meeting.set, set);
+    return open->participants.operation() == operation &&
+           (is_same(open->meeting.set, set) || is_same(open->participants, set));
   };
   for (const auto& [key, open] : open_)
     if (is_it(open)) return &open->meeting;
@@ -314,7 +315,11 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {
   answer(meeting, {why == Exchanges::changed ? PMIX_ERR_UNREACH : why, {}, {}});
-  if (has_other_nodes(meeting.set)) exchanges_->refuse(participants_of(meeting), why);
+  if (!has_other_nodes(meeting.set)) return;
+  refuse(
+      std::make_shared<Operation>(Operation{
+          {.kind = meeting.kind, .group = meeting.group, .set = meeting.set}, participants_of(meeting), {}}),
+      why);
 }
 
 std::vector<FencePart> Groups::open_parts() const {

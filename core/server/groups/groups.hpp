@@ -166,6 +166,7 @@ class Groups {
   bool is_asking(const OperationRef& operation) const {
     return std::find(asking_.begin(), asking_.end(), operation) != asking_.end();
   }
+  void give_up(const OperationRef& operation, pmix_status_t why);
   void refuse(const OperationRef& operation, pmix_status_t why);
   Procs members_on(NodeNumber node, const Procs& set) const;
   void leave_out_lost(Operation& operation) const;

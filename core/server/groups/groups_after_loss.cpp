@@ -22,6 +22,8 @@ bool Groups::goes_on_after(const OperationRef& operation, const collectives::Los
   using collectives::AfterLoss;
   if (loss.agreed < AfterLoss::asks) return false;
   operation->lost.insert(loss.node);
+  // From here on it is said by all: also to the server of a member that ends before it has called.
+  operation->meeting.goes_on_smaller |= loss.agreed == AfterLoss::goes_on;
   leave_out_lost(*operation);
   const bool decides = loss.agreed == AfterLoss::asks && loss.first == peers_.self();
   decides ? ask_handlers(operation, loss.node) : begin_again(operation);
@@ -47,18 +49,34 @@ void Groups::ask_handlers(const OperationRef& operation, NodeNumber lost) {
   losses_.decide_each({.construct = construct, .group = meeting.group, .status = PMIX_ERR_PROC_ABORTED},
                       members_on(lost, meeting.set), [this, operation](const Losses::Outcome& outcome) {
                         if (!is_asking(operation)) return;  // its deadline has passed
-                        if (outcome.status != PMIX_SUCCESS) return refuse(operation, outcome.status);
+                        if (outcome.status != PMIX_SUCCESS) return give_up(operation, outcome.status);
                         std::erase(asking_, operation);
                         begin_again(operation);
                       });
 }
 
 /// The others have begun the next attempt, and wait for this node's part in it.
-void Groups::refuse(const OperationRef& operation, pmix_status_t why) {
+void Groups::give_up(const OperationRef& operation, pmix_status_t why) {
   std::erase(asking_, operation);
-  if (!are_all_here(operation->participants)) exchanges_->refuse(operation->participants, why);
+  refuse(operation, why);
   answer(operation->meeting, {why, {}, {}});
   tell_constructed(operation->meeting);
+}
+
+/// An attempt with a lost node has ended for those that have reported it, whatever this node does: it takes the same end, and refuses the attempt
+/// that follows. The first without a lost node is the one that the others wait in.
+void Groups::refuse(const OperationRef& operation, pmix_status_t why) {
+  const auto& participants = operation->participants;
+  if (are_all_here(participants)) return;
+  if (participants.after_loss() == collectives::AfterLoss::ends || !exchanges_->has_lost_node(participants))
+    return exchanges_->refuse(participants, why);
+  static_cast<void>(
+      exchanges_->begin(participants, false, {}, [this, operation, why](const Exchanges::End& ended) {
+        if (!ended.lost || ended.lost->agreed < collectives::AfterLoss::asks) return;
+        operation->lost.insert(ended.lost->node);
+        leave_out_lost(*operation);
+        refuse(operation, why);
+      }));
 }
 
 Procs Groups::members_on(NodeNumber node, const Procs& set) const {
