@@ -67,7 +67,7 @@ void Groups::give_up(const OperationRef& operation, pmix_status_t why) {
 /// that follows. The first without a lost node is the one that the others wait in.
 void Groups::refuse(const OperationRef& operation, pmix_status_t why) {
   const auto& participants = operation->participants;
-  if (are_all_here(participants)) return;
+  if (are_all_here(participants) || !may_exchange_) return;
   if (participants.after_loss() == collectives::AfterLoss::ends || !exchanges_->has_lost_node(participants))
     return exchanges_->refuse(participants, why);
   static_cast<void>(
