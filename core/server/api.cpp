@@ -39,7 +39,7 @@ void Server::register_nspace(std::string nspace, int local_size, data::Infos inf
   run_later([this, nspace = std::move(nspace), local_size, held, done = answered_once(std::move(done))] {
     if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN || local_size < 0) return done(PMIX_ERR_BAD_PARAM);
     auto& job = rooms_->jobs.announce(nspace);
-    if (cluster_) job.card_key = cluster_->card_key(nspace);
+    job.card_key = cluster_.card_key(nspace);
     bool is_new = false;
     if (const auto ok = rooms_->jobs.register_job(job, local_size, *held, is_new); !ok) {
       if (!job.writer && job.clients.empty()) rooms_->jobs.erase(nspace);  // nothing stays of it
@@ -275,10 +275,11 @@ void Server::deliver_output(OutputBytes output, Done done) {
 void Server::collect_inventory(std::function<void(pmix_status_t, data::Infos)> done) {
   run_later([this, done = answered_once(std::move(done))] {
     data::Infos out;
-    if (cluster_) {
-      out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster_->contact()));
-      out.add(ClusterSpec::transport_attribute, data::Value::of(std::string_view(cluster_->transport())));
-      const auto way = cluster_->transport_description();
+    if (cluster_.is_open()) {
+      out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster_.contact()));
+      out.add(ClusterSpec::transport_attribute,
+              data::Value::of(std::string_view(cluster_.fabric().transport())));
+      const auto way = cluster_.transport_description();
       out.add(ClusterSpec::way_attribute, data::Value::of(std::string_view(way)));
     }
     done(PMIX_SUCCESS, std::move(out));
@@ -295,9 +296,9 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
       const auto& object = info.value.data.bo;
       if (info.value.type != PMIX_BYTE_OBJECT || (object.bytes == nullptr && object.size != 0))
         return done(PMIX_ERR_BAD_PARAM);
-      if (!cluster_) return done(PMIX_ERR_NOT_SUPPORTED);
+      if (!cluster_.is_open()) return done(PMIX_ERR_NOT_SUPPORTED);
       const Bytes contact(reinterpret_cast<const std::byte*>(object.bytes), object.size);
-      const auto why_not = cluster_->add(contact);
+      const auto why_not = cluster_.add(contact);
       if (why_not.empty()) {
         inventory_.emplace(contact.begin(), contact.end());
         continue;

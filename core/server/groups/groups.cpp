@@ -13,7 +13,7 @@ constexpr std::chrono::seconds rival_period{1};
 
 }  // namespace
 
-Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
+Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges& exchanges,
                GroupEvents& events, PeerCalls& peers, GroupBoards& boards, GroupTable& table,
                std::uint32_t server)
     : loop_(loop),
@@ -26,7 +26,6 @@ Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchange
       boards_(boards),
       server_(server),
       table_(table) {
-  table_.keep_at(peers_.self());
   peers_.on(RequestType::group_attempt,
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_attempt(body, reply); });
 }
@@ -36,11 +35,11 @@ Participants Groups::participants_of(const Meeting& meeting) const {
 }
 
 std::uint64_t Groups::attempts(const Participants& participants) const {
-  return exchanges_ == nullptr ? 0 : exchanges_->attempts(participants);
+  return exchanges_.attempts(participants);
 }
 
 bool Groups::has_other_nodes(const Procs& set) const {
-  return exchanges_ != nullptr && cards_.is_ours() && jobs_.nodes_of(set).size() > 1;
+  return cards_.is_ours() && jobs_.nodes_of(set).size() > 1;
 }
 
 bool Groups::are_all_here(const Procs& set) const {
@@ -61,7 +60,7 @@ void Groups::run(Meeting meeting) {
   if (are_all_here(meeting.set)) return end(meeting, {std::move(own)}, std::nullopt);
   if (jobs_.nodes_of(meeting.set).empty()) return answer(meeting, {PMIX_ERR_NOT_FOUND, {}, {}});
   // A host that carries fences knows no operation but those, of the same processes.
-  if (exchanges_ == nullptr || !cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
+  if (!cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
   auto participants = participants_of(meeting);
   exchange(
       std::make_shared<Operation>(Operation{std::move(meeting), std::move(participants), std::move(own)}));
@@ -79,7 +78,7 @@ void Groups::exchange(const OperationRef& operation) {
       carries_parts(meeting) ? blob_of(operation->own) : Blob());
   if (!key) return;  // it has failed, and was answered
   operation->key = key;
-  operation->was_over = !exchanges_->is_open(*key);
+  operation->was_over = !exchanges_.is_open(*key);
   operation->since = loop_.now();
   open_.emplace(*key, operation);
   watch_rivals();
@@ -91,7 +90,7 @@ void Groups::watch_deadline(const OperationRef& operation) {
       std::make_unique<Timer>(loop_, *operation->meeting.deadline, [this, weak = std::weak_ptr(operation)] {
         const auto open = weak.lock();
         if (!open || !open->key) return;
-        is_settling(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
+        is_settling(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_.abort(*open->key, PMIX_ERR_TIMEOUT);
       });
 }
 
@@ -103,8 +102,8 @@ void Groups::watch_rivals() {
     const auto begun_by = loop_.now() - rival_period;
     for (const auto& [key, operation] : open_)
       if (operation->since <= begun_by) {
-        exchanges_->end_rivals(key);
-        exchanges_->ask_for_dead(key);
+        exchanges_.end_rivals(key);
+        exchanges_.ask_for_dead(key);
       }
     watch_rivals();
   });
@@ -116,7 +115,7 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   if (operation->key) open_.erase(*operation->key);
   keep_word(*operation, ended);
   if (ended.status == Exchanges::rivals && adjust(*operation)) {
-    if (operation->key) exchanges_->go_over(*operation->key);
+    if (operation->key) exchanges_.go_over(*operation->key);
     return exchange(operation);
   }
   // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no part of this attempt.
@@ -244,11 +243,11 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
     const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
     if (!is_of_it || is_same(meeting.set, now) || !events::covers(meeting.set, gone)) continue;
     const auto status = meeting.goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
-    exchanges_->ask(Exchanges::name_of(operation->participants, key.second), *node,
-                    [this, key = key, status](const FencePart* part) {
-                      const bool has_come = part != nullptr && part->state == FencePart::State::entered;
-                      if (!has_come) abort(key, status);
-                    });
+    exchanges_.ask(Exchanges::name_of(operation->participants, key.second), *node,
+                   [this, key = key, status](const FencePart* part) {
+                     const bool has_come = part != nullptr && part->state == FencePart::State::entered;
+                     if (!has_come) abort(key, status);
+                   });
   }
 }
 
@@ -325,14 +324,14 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {
   answer(meeting, {why == Exchanges::changed ? PMIX_ERR_UNREACH : why, {}, {}});
-  if (has_other_nodes(meeting.set)) exchanges_->refuse(participants_of(meeting), why);
+  if (has_other_nodes(meeting.set)) exchanges_.refuse(participants_of(meeting), why);
 }
 
 std::vector<FencePart> Groups::open_parts() const {
   std::vector<FencePart> out;
   for (const auto& [key, operation] : open_) {
     auto part = server::part_of(jobs_, operation->meeting, key.second);
-    exchanges_->describe(key, part);
+    exchanges_.describe(key, part);
     out.push_back(std::move(part));
   }
   return out;

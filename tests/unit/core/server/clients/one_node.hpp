@@ -35,7 +35,7 @@ class OneNode : public ::testing::Test {
     ASSERT_TRUE(store::format_segment(*segment));
     Rooms::Settings settings;
     settings.host_name = "node";
-    rooms = std::make_unique<Rooms>(loop, self, module(), *segment, tokens, handlers, nullptr, settings);
+    rooms = std::make_unique<Rooms>(loop, self, module(), *segment, tokens, handlers, cluster, settings);
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{3}));
     auto& job = rooms->jobs.announce("job");
@@ -93,6 +93,7 @@ class OneNode : public ::testing::Test {
   Tokens tokens;
   events::Registry handlers{events::Identity{self, {}}};
   std::optional<shm::Segment> segment;
+  Cluster cluster{loop, "node"};
   std::unique_ptr<Rooms> rooms;
   Dispatch dispatch{*this};
   std::vector<std::unique_ptr<Line>> lines;
