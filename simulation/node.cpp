@@ -88,15 +88,10 @@ void Node::register_job(const Job& spec) {
   infos.add(PMIX_NODE_MAP, data::Value::of(std::string_view(names)));
   infos.add(PMIX_PROC_MAP, data::Value::of(std::string_view(ranks)));
   auto& job = rooms_->jobs.announce(spec.nspace);
-  job.card_key = cluster_.card_key(spec.nspace);
   for (std::uint32_t i = 0; i < spec.ranks_a_node; ++i)
     job.clients[self() * spec.ranks_a_node + i] = {::getuid(), ::getgid(), nullptr};
-  bool is_new = false;
-  const auto registered = rooms_->jobs.register_job(job, static_cast<int>(spec.ranks_a_node), infos, is_new);
-  require(registered.has_value(), "a job that is registered");
-  rooms_->cards.offer(job);
-  rooms_->fences.open_job(job);
-  rooms_->jobs.announce_registered(spec.nspace);
+  const auto status = rooms_->register_nspace(spec.nspace, static_cast<int>(spec.ranks_a_node), infos);
+  require(status == PMIX_SUCCESS, "a job that is registered");
 }
 
 base::Fd Node::connect() {
@@ -131,12 +126,9 @@ void Node::on_frame(const server::ConnectionRef& from, link::Frame frame) {
   server::dispatch(*rooms_, from, frame);
 }
 
-/// As Server::on_closed.
 void Node::on_closed(const server::ConnectionRef& connection) {
   std::erase(connections_, connection);
-  rooms_->ends.connection_closed(connection);
-  rooms_->tool_entry.closed(connection);
-  rooms_->clients.closed(connection, is_closing_);
+  rooms_->connection_closed(connection, is_closing_);
 }
 
 }  // namespace weft::simulation

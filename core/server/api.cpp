@@ -37,22 +37,7 @@ pmix_status_t Server::await(const std::function<void(Done)>& start) {
 void Server::register_nspace(std::string nspace, int local_size, data::Infos infos, Done done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
   run_later([this, nspace = std::move(nspace), local_size, held, done = answered_once(std::move(done))] {
-    if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN || local_size < 0) return done(PMIX_ERR_BAD_PARAM);
-    auto& job = rooms_->jobs.announce(nspace);
-    job.card_key = cluster_.card_key(nspace);
-    bool is_new = false;
-    if (const auto ok = rooms_->jobs.register_job(job, local_size, *held, is_new); !ok) {
-      if (!job.writer && job.clients.empty()) rooms_->jobs.erase(nspace);  // nothing stays of it
-      const auto status = data::to_status(ok.error());
-      const bool is_of_memory = status == PMIX_ERR_OUT_OF_RESOURCE || status == PMIX_ERR_NOMEM;
-      return done(is_of_memory ? status : PMIX_ERR_BAD_PARAM);  // else what the host says makes no sense
-    }
-    if (is_new) {
-      rooms_->cards.offer(job);
-      rooms_->fences.open_job(job);
-      rooms_->jobs.announce_registered(nspace);
-    }
-    done(PMIX_SUCCESS);
+    done(rooms_->register_nspace(nspace, local_size, *held));
   });
 }
 

@@ -93,13 +93,15 @@ struct Rooms {
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
-  /// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes before the
-  /// endpoint.
-  void leave_cluster() {
-    fences.stop_exchanging();
-    groups.stop_exchanging();
-    cluster.stop([this] { cards.close(); });
-  }
+  // What concerns several of them, each in its order:
+  /// The host registers a namespace, or says more of one. Errors: PMIX_ERR_BAD_PARAM (what it says makes no
+  /// sense; nothing stays of a namespace that is new), _OUT_OF_RESOURCE, _NOMEM.
+  pmix_status_t register_nspace(const std::string& nspace, int local_size, const data::Infos& infos);
+  /// Of a client, of a tool, or of a process that has said nothing. is_expected: as Clients::closed().
+  void connection_closed(const ConnectionRef& connection, bool is_expected);
+  /// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes
+  /// before the endpoint.
+  void leave_cluster();
 
   Cluster& cluster;  ///< it outlives them
   Tools tools;

@@ -384,9 +384,7 @@ void Server::on_closed(const ConnectionRef& connection) {
   std::erase(connections_, connection);
   cluster_.share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);
-  rooms_->ends.connection_closed(connection);
-  rooms_->tool_entry.closed(connection);
-  rooms_->clients.closed(connection, is_closing_);
+  rooms_->connection_closed(connection, is_closing_);
 }
 
 }  // namespace weft::server

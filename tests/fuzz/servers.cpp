@@ -110,11 +110,7 @@ class Servers {
     infos.add(PMIX_PROC_MAP, data::Value::of("0,1;2,3"));
     auto& job = rooms_->jobs.announce("job");
     for (std::uint32_t rank = 0; rank < 2; ++rank) job.clients[rank] = {::getuid(), ::getgid(), nullptr};
-    bool is_new = false;
-    require(rooms_->jobs.register_job(job, 2, infos, is_new).has_value());
-    rooms_->cards.offer(job);
-    rooms_->fences.open_job(job);
-    rooms_->jobs.announce_registered("job");
+    require(rooms_->register_nspace("job", 2, infos) == PMIX_SUCCESS);
   }
   template <class Done>
   void turns(Done&& done) {

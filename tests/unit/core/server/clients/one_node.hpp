@@ -22,8 +22,7 @@ class OneNode : public ::testing::Test {
       node.frames.push_back(std::move(frame));
     }
     void on_closed(const std::shared_ptr<ClientConnection>& connection) override {
-      node.rooms->ends.connection_closed(connection);
-      node.rooms->clients.closed(connection, node.ends_are_expected);
+      node.rooms->connection_closed(connection, node.ends_are_expected);
     }
     OneNode& node;
   };
@@ -40,10 +39,7 @@ class OneNode : public ::testing::Test {
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{3}));
     auto& job = rooms->jobs.announce("job");
     for (std::uint32_t rank = 0; rank < 3; ++rank) job.clients[rank] = {::getuid(), ::getgid(), nullptr};
-    bool is_new = false;
-    ASSERT_TRUE(rooms->jobs.register_job(job, 3, infos, is_new));
-    rooms->fences.open_job(job);
-    rooms->jobs.announce_registered("job");
+    ASSERT_EQ(rooms->register_nspace("job", 3, infos), PMIX_SUCCESS);
   }
   void TearDown() override {
     ends_are_expected = true;
