@@ -7,22 +7,15 @@
 namespace weft::server {
 
 /// True: something has happened, or may at any moment.
-bool Rounds::progress(Cluster& cluster, bool may_rest) {
+bool Rounds::progress(bool may_rest) {
+  auto& cluster = rooms_.cluster;
+  if (!cluster.is_open()) return false;
   const LoopWatch::Work work(watch_, "what came from other nodes");
   bool has_moved = cluster.turn(may_rest);
   has_moved |= rooms_.cards.progress() != 0;
   for (const auto& [node, why] : cluster.take_lost()) rooms_.ends.node_lost(node, why);
   rooms_.fence_watch.follow_exchanges();
   return has_moved;
-}
-
-/// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes before the endpoint.
-void Rounds::leave(Cluster& cluster) {
-  cluster.say_goodbye();
-  rooms_.fences.stop_exchanging();
-  rooms_.groups.stop_exchanging();
-  cluster.stop();
-  rooms_.cards.close();
 }
 
 /// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the server, of no other.

@@ -17,9 +17,7 @@ class Rounds {
   /// Before and behind a sleep of the loop: whether clients have to ring.
   void answer_doorbells(bool is_awake);
   /// True: something has happened, or may at any moment.
-  bool progress(Cluster& cluster, bool may_rest);
-  /// The end of the cluster; it has to end behind this.
-  void leave(Cluster& cluster);
+  bool progress(bool may_rest);
 
  private:
   void drain_ring(Job& job, std::uint32_t local);

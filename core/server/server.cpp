@@ -50,6 +50,16 @@ Result<shm::Segment> create_segment() {
   }
 }
 
+/// PMIX_HOSTNAME; without it, as the system has it.
+std::string host_name_from(const pmix_info_t* infos, std::size_t ninfo) {
+  auto out = base::host_name();
+  for (std::size_t i = 0; i < ninfo; ++i)
+    if (data::key_of(infos[i]) == PMIX_HOSTNAME && infos[i].value.type == PMIX_STRING &&
+        infos[i].value.data.string != nullptr)
+      out = infos[i].value.data.string;
+  return out;
+}
+
 pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
   auto proc = link::make_proc("weft-server-" + std::to_string(::getpid()), 0);
   for (std::size_t i = 0; i < ninfo; ++i) {
@@ -65,14 +75,15 @@ pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
 
 }  // namespace
 
+Server::Server(const pmix_proc_t& self, std::string host)
+    : self_(self), host_name_(std::move(host)), cluster_(loop_, host_name_) {}
+
 Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pmix_info_t* infos,
                                     std::size_t ninfo, std::shared_ptr<events::Registry> handlers) {
-  Owned server(new Server);
-  server->self_ = identity_from(infos, ninfo);
-  auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, base::host_name());
+  Owned server(new Server(identity_from(infos, ninfo), host_name_from(infos, ninfo)));
+  const auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank);
   if (!spec) return fail(spec.error());
-  server->host_name_ = spec->host;
-  base::set_log_host(spec->host);
+  base::set_log_host(server->host_name_);
   log_complaints(server->self_.rank);
   server->socket_name_ = link::new_server_name();
   server->handlers_ = std::move(handlers);
@@ -109,9 +120,8 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
                                          server->segment_->server.fd(), server->segment_->bytes());
   if (spec->has_others())
     if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());
-  server->rooms_ =
-      std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
-                              *server->handlers_, server->cluster_.get(), settings);
+  server->rooms_ = std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_,
+                                           server->tokens_, *server->handlers_, server->cluster_, settings);
   server->rounds_.emplace(*server->rooms_, server->watch_);
   const auto uri = link::uri_of(server->self_, server->socket_name_);
   server->rooms_->jobs.tell_server(server->self_, uri);
@@ -156,15 +166,13 @@ Result<void> Server::open_segment() {
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
   const base::ClosedOnExec closed;  // what the libraries of fabrics open
-  auto opened = Cluster::open(loop_, spec);
+  const auto opened = cluster_.open(spec);
   // What all servers would say is said by the first.
-  const bool is_warning = !opened.cluster || spec.self == 0;
+  const bool is_warning = !opened.is_open || spec.self == 0;
   if (!opened.note.empty())
     base::log(is_warning ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::transport,
               opened.note);
-  if (!opened.cluster) return fail(Errc::unreachable, "no way to the other nodes");
-  cluster_ = std::move(opened.cluster);
-  return {};
+  return opened.is_open ? Result<void>() : fail(Errc::unreachable, "no way to the other nodes");
 }
 
 bool Server::stop() {
@@ -222,11 +230,11 @@ void Server::run() {
       rounds_->drain_notices();
       const bool is_busy = run_ready();
       const bool has_introduced = introducers_.turn();
-      if (cluster_ && rounds_->progress(*cluster_, !is_busy)) continue;
+      if (rounds_->progress(!is_busy)) continue;
       if (is_busy || has_introduced) continue;
       rounds_->answer_doorbells(false);
       rounds_->drain_notices();
-      if ((!cluster_ || cluster_->sleep()) && introducers_.sleep()) io_.run_one();
+      if (cluster_.sleep() && introducers_.sleep()) io_.run_one();
       rounds_->answer_doorbells(true);
     }
     if (by_calls_) return;
@@ -242,16 +250,15 @@ void Server::end_loop() {
   loop_.post([&is_past_end] { is_past_end = true; });
   while (!is_past_end) io_.run_one();
   introducers_.clear();
-  if (!cluster_) return;
-  rounds_->leave(*cluster_);
-  cluster_.reset();
+  cluster_.say_goodbye();
+  rooms_->leave_cluster();
 }
 
 /// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is awake: no client rings.
 void Server::serve() {
   rounds_->drain_notices();
   introducers_.turn();
-  if (cluster_) rounds_->progress(*cluster_, false);
+  (void)rounds_->progress(false);
   // Inside a handler only a poll sees what the handler itself has posted.
   if (io_.poll_one() == 0) io_.run_one_for(std::chrono::milliseconds(1));
 }
@@ -301,7 +308,7 @@ void Server::progress() {
   rounds_->drain_notices();
   (void)run_ready();
   introducers_.turn();
-  if (cluster_) (void)rounds_->progress(*cluster_, false);
+  (void)rounds_->progress(false);
   rounds_->drain_notices();
 }
 
@@ -338,7 +345,7 @@ void Server::open_connection(shm::Fd fd) {
   const auto connection =
       std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
   connections_.push_back(connection);
-  if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
+  cluster_.share_cores(static_cast<unsigned>(connections_.size()));
   connection->start();
 }
 
@@ -375,11 +382,9 @@ void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
 void Server::on_closed(const ConnectionRef& connection) {
   const LoopWatch::Work work(watch_, "the end of the connection", &connection->proc);
   std::erase(connections_, connection);
-  if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
+  cluster_.share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);
-  rooms_->ends.connection_closed(connection);
-  rooms_->tool_entry.closed(connection);
-  rooms_->clients.closed(connection, is_closing_);
+  rooms_->connection_closed(connection, is_closing_);
 }
 
 }  // namespace weft::server

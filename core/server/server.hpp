@@ -113,7 +113,7 @@ class Server final : ClientConnection::Owner {
   void deliver_output(OutputBytes output, Done done);
 
  private:
-  Server() = default;
+  Server(const pmix_proc_t& self, std::string host);
   ~Server();
   Result<void> open_segment();
   Result<void> open_cluster(const ClusterSpec& spec);
@@ -123,7 +123,7 @@ class Server final : ClientConnection::Owner {
   void be_introduced(const std::string& nspace, const FabricPlan& plan, std::chrono::seconds limit,
                      const Done& done);
   pmix_status_t take_introductions(const FabricPlan& plan, Bytes body);
-  bool is_cluster_of_host() const noexcept { return cluster_ && !plan_key_; }
+  bool is_cluster_of_host() const noexcept { return cluster_.is_open() && !plan_key_; }
   /// PMIX_ERR_UNREACH: one is refused; a line says why, and the others are taken all the same.
   pmix_status_t take_contacts(const std::vector<std::vector<std::byte>>& contacts);
 
@@ -150,8 +150,8 @@ class Server final : ClientConnection::Owner {
   void tell_of_set(pmix_status_t code, const std::string& name);
 
   base::LogThread log_thread_;  ///< first: all the others log
-  pmix_proc_t self_{};
-  std::string host_name_;
+  const pmix_proc_t self_;
+  const std::string host_name_;
   std::string socket_name_;
   Tokens tokens_;
   std::unique_ptr<ChildEnvironment> children_;
@@ -179,7 +179,7 @@ class Server final : ClientConnection::Owner {
   std::optional<HostListener> host_listener_;  ///< the host accepts
   RendezvousFile rendezvous_file_;             ///< of no path: it has none
   std::vector<ConnectionRef> connections_;
-  std::unique_ptr<Cluster> cluster_;            ///< null: there is no other node
+  Cluster cluster_;
   std::set<std::vector<std::byte>> inventory_;  ///< contacts of other servers that the host has delivered
   std::optional<decltype(FabricPlan::key)>
       plan_key_;  ///< of the launch information by which the cluster was opened

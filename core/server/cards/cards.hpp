@@ -17,10 +17,7 @@ namespace weft::server {
 
 class Cards {
  public:
-  /// cluster: null where there is no other node.
-  Cards(Jobs& jobs, Host& host, Cluster* cluster);
-  /// As Rooms::join(). What is registered is offered at once.
-  void join(Cluster& cluster);
+  Cards(Jobs& jobs, Host& host, Cluster& cluster);
 
   /// The host does direct modex: then it brings all cards of other nodes.
   bool host_brings() const noexcept { return host_.does_direct_modex(); }
@@ -49,17 +46,18 @@ class Cards {
   }
   /// The cluster has ended its work: memory that the endpoint knows goes.
   void close() { modex_.reset(); }
-  /// Null where there is no other node.
+  /// Null where there is no way to other nodes.
   Modex* modex() noexcept { return modex_.get(); }
 
  private:
   using Name = std::pair<std::string, std::uint32_t>;
   void fetch_by_host(const pmix_proc_t& proc, Wanted wanted, FetchDone done);
   NodeNumber node_of(const pmix_proc_t& proc) const;
+  void read_other_nodes();
 
   Jobs& jobs_;
   Host& host_;
-  Cluster* cluster_ = nullptr;
+  Cluster& cluster_;
   std::unique_ptr<Modex> modex_;
   /// Fetches that the host does and that may be shared: by rank and key.
   std::map<std::pair<Name, std::string>, std::vector<FetchDone>> by_host_;

@@ -28,11 +28,8 @@ class FarKeys {
  public:
   using Told = std::function<void(pmix_status_t, store::Encoded)>;
 
-  /// cluster: null where there is no other node.
-  FarKeys(Jobs& jobs, Cluster* cluster);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
-  bool can_ask() const noexcept { return cluster_ != nullptr; }
+  FarKeys(Jobs& jobs, Cluster& cluster);
+  bool can_ask() const noexcept { return cluster_.is_open(); }
   /// told: once. PMIX_ERR_NOT_FOUND: that node does not know it either; _UNREACH: the node is lost, or is none.
   void ask(NodeNumber node, const FarKeyMessage& message, Told told);
 
@@ -40,7 +37,7 @@ class FarKeys {
   Result<store::Encoded> answer(const FarKeyMessage& message) const;
 
   Jobs& jobs_;
-  Cluster* cluster_ = nullptr;
+  Cluster& cluster_;
 };
 
 }  // namespace weft::server

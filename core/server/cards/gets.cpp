@@ -27,18 +27,9 @@ bool is_any(const pmix_proc_t& proc) noexcept {
 
 }  // namespace
 
-Gets::Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster* cluster, std::chrono::milliseconds key_wait)
+Gets::Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster& cluster, std::chrono::milliseconds key_wait)
     : loop_(loop), jobs_(jobs), cards_(cards), far_keys_(jobs, cluster), key_wait_(key_wait) {
-  if (cluster != nullptr) take_requests_of(*cluster);
-}
-
-void Gets::join(Cluster& cluster) {
-  far_keys_.join(cluster);
-  take_requests_of(cluster);
-}
-
-void Gets::take_requests_of(Cluster& cluster) {
-  cluster.rpc().on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+  cluster.on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto wanted = base::decode<CardMessage>(body);
     if (!wanted) return reply(PMIX_ERR_BAD_PARAM, {});
     // This node's launch may be behind the other's.

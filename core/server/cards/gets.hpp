@@ -25,10 +25,8 @@ class Gets {
  public:
   using Got = std::function<void(pmix_status_t, store::Encoded value)>;
 
-  /// cluster: null where there is no other node. key_wait: WEFT_GET_WAIT of this server.
-  Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster* cluster, std::chrono::milliseconds key_wait);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+  /// key_wait: WEFT_GET_WAIT of this server.
+  Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster& cluster, std::chrono::milliseconds key_wait);
 
   struct Request {
     pmix_proc_t proc;
@@ -65,7 +63,6 @@ class Gets {
   void retry_all(std::string_view nspace);
 
  private:
-  void take_requests_of(Cluster& cluster);
   struct Waiting {
     Request request;
     store::GetDirectives how;  ///< borrows from request.directives

@@ -51,10 +51,7 @@ class ProcessEnds {
     WatchedCodes& watched_codes;
     ProcessSets& process_sets;
   };
-  /// cluster, exchanges: null where there is no other node.
-  ProcessEnds(const Rooms& rooms, Cluster* cluster, Exchanges* exchanges);
-  /// As Rooms::join() of the server.
-  void join(Cluster& cluster, Exchanges& exchanges);
+  ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges);
 
   /// Of a client or tool, for whatever reason: what it has asked for ends without a reply. Its process may have ended before, or not yet.
   void connection_closed(const ConnectionRef& connection);
@@ -84,8 +81,8 @@ class ProcessEnds {
   void tell_other_nodes(const ProcessEnd& end, const Job& job);
 
   const Rooms rooms_;
-  Cluster* cluster_ = nullptr;
-  Exchanges* exchanges_ = nullptr;
+  Cluster& cluster_;
+  Exchanges& exchanges_;
   /// By namespace: ranks that the host has taken away, of which other nodes have not heard.
   std::map<std::string, std::vector<std::uint32_t>> absentees_;
 };

@@ -49,35 +49,30 @@ constexpr std::size_t most_codes_of_a_client = 4096;
 }  // namespace
 
 EventRelay::EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
-                       Cluster* cluster, events::Registry& registry, bool host_tells_ends)
+                       Cluster& cluster, events::Registry& registry, bool host_tells_ends)
     : loop_(loop),
       self_(self),
       jobs_(jobs),
       tools_(tools),
       host_(host),
+      cluster_(cluster),
       registry_(registry),
       host_tells_ends_(host_tells_ends) {
-  if (cluster != nullptr) join(*cluster);
-}
-
-void EventRelay::join(Cluster& cluster) {
-  cluster_ = &cluster;
-  auto& rpc = cluster.rpc();
-  rpc.on(RequestType::event, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  cluster_.on(RequestType::event, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     deliver_from_server(from, body, reply);
   });
-  rpc.on(RequestType::relay, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+  cluster_.on(RequestType::relay, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     if (!tree_->receive(body, [reply] { reply(PMIX_SUCCESS, {}); })) reply(PMIX_ERR_BAD_PARAM, {});
   });
-  tree_ = tree_of(cluster);
+  cluster_.when_open([this] { tree_ = tree_of_cluster(); });
 }
 
-std::unique_ptr<TreeRelay> EventRelay::tree_of(Cluster& cluster) {
+std::unique_ptr<TreeRelay> EventRelay::tree_of_cluster() {
   return std::make_unique<TreeRelay>(
-      cluster.self(), cluster.count(), cluster.incarnation(),
-      [&cluster](NodeNumber node) { return cluster.is_there(node); },
-      [&cluster](NodeNumber to, std::vector<std::byte> message, TreeRelay::Sent sent) {
-        cluster.rpc().send(
+      cluster_.self(), cluster_.count(), cluster_.incarnation(),
+      [this](NodeNumber node) { return cluster_.is_there(node); },
+      [this](NodeNumber to, std::vector<std::byte> message, TreeRelay::Sent sent) {
+        cluster_.send(
             to, RequestType::relay, std::move(message),
             [sent = std::move(sent)](pmix_status_t status, Bytes) { sent(status == PMIX_SUCCESS); });
       },
@@ -222,10 +217,11 @@ void EventRelay::announce_loss(const pmix_proc_t& proc) {
   hand_to_host(proc);
 }
 
-/// For the other nodes, whose servers see nothing of it unless they are a cluster. Not within the call that has lost the process: the
+/// For the other nodes, whose servers see nothing of it unless this one reaches them. Not within the call
+/// that has lost the process: the
 /// host may call the server in its upcall.
 void EventRelay::hand_to_host(const pmix_proc_t& proc) {
-  if (!host_.takes_events() || cluster_ != nullptr) return;
+  if (!host_.takes_events() || cluster_.is_open()) return;
   for (const auto code : {PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC}) {
     const auto event =
         std::make_shared<events::Event>(event_about(code, proc, self_.rank, Defaults::left_out));
@@ -299,8 +295,7 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
       continue;
     }
     to.insert(self_.rank);
-    if (cluster_ != nullptr)
-      for (const auto node : cluster_->others()) to.insert(node);
+    for (const auto node : cluster_.others()) to.insert(node);
   }
   const auto tally = std::make_shared<Tally>(to.size(), std::move(done));
   const auto body = encoded(event);
@@ -308,8 +303,8 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
   for (const auto node : to) {
     if (node == self_.rank)
       deliver_from_server(node, body, on_reply);
-    else if (cluster_ != nullptr && node < cluster_->count())
-      cluster_->rpc().send(node, RequestType::event, body, on_reply);
+    else if (node < cluster_.count())
+      cluster_.send(node, RequestType::event, body, on_reply);
     else
       tally->add(PMIX_ERR_UNREACH);
   }

@@ -17,12 +17,10 @@ namespace weft::server {
 
 class EventRelay {
  public:
-  /// cluster: null where there is no other node. registry: the handlers of this server's host.
+  /// registry: the handlers of this server's host.
   /// host_tells_ends: it raises PMIX_EVENT_PROC_TERMINATED itself, with the exit code.
   EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
-             Cluster* cluster, events::Registry& registry, bool host_tells_ends);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+             Cluster& cluster, events::Registry& registry, bool host_tells_ends);
 
   /// The client wants to hear of these codes; of none: of all. It gets those that have come already. Returns what it did not want
   /// before. Error: no_space (more than 4096 codes in all; then none of these is added).
@@ -42,7 +40,8 @@ class EventRelay {
 
   /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and announce_death().
   /// Where the host has a handler for the former, the default handlers of clients are left to it. A host that takes events is handed what
-  /// clients are told, but PMIX_EVENT_PROC_TERMINATED, unless the servers of the other nodes see it themselves (a cluster).
+  /// clients are told, but PMIX_EVENT_PROC_TERMINATED, unless the servers of the other nodes see it
+  /// themselves.
   void announce_loss(const pmix_proc_t& proc);
   /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and for those that name
   /// the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end, PMIX_EVENT_PROC_TERMINATED. Default handlers hear
@@ -54,7 +53,7 @@ class EventRelay {
   bool names_servers(const events::Event& event) const;
   void notify_servers(const events::Event& event, Done done);
   void deliver_from_server(NodeNumber from, Bytes body, const Rpc::Reply& reply);
-  std::unique_ptr<TreeRelay> tree_of(Cluster& cluster);
+  std::unique_ptr<TreeRelay> tree_of_cluster();
   void take_from_node(Bytes body);
   void spread(const events::Event& event, const ClientConnection* except);
   bool is_from_here(const events::Event& event) const;
@@ -70,8 +69,8 @@ class EventRelay {
   Jobs& jobs_;
   const Tools& tools_;
   Host& host_;
-  Cluster* cluster_ = nullptr;
-  std::unique_ptr<TreeRelay> tree_;  ///< with a cluster
+  Cluster& cluster_;
+  std::unique_ptr<TreeRelay> tree_;  ///< null where there is no way to other nodes
   events::Registry& registry_;
   const bool host_tells_ends_;
 

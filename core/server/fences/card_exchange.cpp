@@ -21,7 +21,7 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
       base::warn(base::LogPart::fences, "a fence with data fails: {}. WEFT_FENCE=sparse fences without them",
                  status == PMIX_ERR_OUT_OF_RESOURCE ? "the cards of this node's ranks are more than 4 GiB"
                                                     : "a card of a rank of this node is damaged");
-      if (is_ours()) exchanges_->refuse(procs, status);
+      if (is_ours()) exchanges_.refuse(procs, status);
       done({status});
       return std::nullopt;
     }
@@ -39,12 +39,12 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
     by_host(procs, directives, bytes_of(procs, load, std::move(cards.blob)), on_end);
     return std::nullopt;
   }
-  const bool is_first = procs.operation().empty() && is_whole_job(procs) && exchanges_->attempts(procs) == 0;
+  const bool is_first = procs.operation().empty() && is_whole_job(procs) && exchanges_.attempts(procs) == 0;
   const bool travels = load.is_any() || is_first || !along.empty();
   // Cards alone need no blob that says so: where contributions travel for something else, it is there even if nothing is new.
   if (is_first || load.generated) cards.blob = bytes_of(procs, load, std::move(cards.blob));
   cards.blob.insert(cards.blob.end(), along.begin(), along.end());
-  const auto key = exchanges_->begin(
+  const auto key = exchanges_.begin(
       procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
       [this, procs, load, is_first, on_end, done](const Exchanges::End& exchanged) {
         auto [status, others, lost, is_without_data] = exchanged;

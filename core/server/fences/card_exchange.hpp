@@ -22,15 +22,11 @@ namespace weft::server {
 
 class CardExchange {
  public:
-  /// exchanges: null where there is no other node.
-  CardExchange(Jobs& jobs, Host& host, Cards& cards, Gets& gets, Exchanges* exchanges)
+  CardExchange(Jobs& jobs, Host& host, Cards& cards, Gets& gets, Exchanges& exchanges)
       : jobs_(jobs), host_(host), cards_(cards), gets_(gets), exchanges_(exchanges), generated_(jobs) {}
 
-  /// As Rooms::join().
-  void join(Exchanges& exchanges) noexcept { exchanges_ = &exchanges; }
-
   /// The servers do it, not the host.
-  bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
+  bool is_ours() const noexcept { return exchanges_.can_begin() && !host_.does_fences(); }
   bool is_by_host() const noexcept { return host_.does_fences(); }
   /// What travels between the nodes of a fence.
   struct Load {
@@ -102,7 +98,7 @@ class CardExchange {
   Host& host_;
   Cards& cards_;
   Gets& gets_;
-  Exchanges* exchanges_;
+  Exchanges& exchanges_;
   GeneratedInfo generated_;
   Packer packer_;
   std::map<collectives::Signature, Positions> sent_;  ///< by set

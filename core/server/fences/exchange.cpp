@@ -65,7 +65,7 @@ pmix_status_t status_of(Errc code) noexcept {
 }  // namespace
 
 Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cluster_(cluster), jobs_(jobs) {
-  cluster.rpc().on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+  cluster_.on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto rival = decode<Rival>(body);
     if (!rival) return reply(PMIX_ERR_BAD_PARAM, {});
     const Key key{rival->signature, rival->generation};
@@ -86,13 +86,12 @@ void Exchanges::end_rivals(const Key& key) {
   for (const auto& [rival, node] : cluster_.engine().rivals_of(key.first)) {
     const auto* passed = passed_.find(rival.first);
     if (passed != nullptr && rival.second <= *passed) continue;
-    cluster_.rpc().send(node, RequestType::rival,
-                        encode(Rival{rival.first, rival.second, key.first, key.second}),
-                        [this, key, rival = rival](pmix_status_t status, Bytes) {
-                          if (status != PMIX_SUCCESS) return;
-                          pass_over(rival);
-                          abort(key, rivals);
-                        });
+    cluster_.send(node, RequestType::rival, encode(Rival{rival.first, rival.second, key.first, key.second}),
+                  [this, key, rival = rival](pmix_status_t status, Bytes) {
+                    if (status != PMIX_SUCCESS) return;
+                    pass_over(rival);
+                    abort(key, rivals);
+                  });
   }
 }
 
@@ -157,7 +156,7 @@ void Exchanges::ask_for_dead(const Key& key) {
 }
 
 std::uint64_t Exchanges::attempts(const Participants& procs) const {
-  return cluster_.engine().begun(procs.signature());
+  return cluster_.is_open() ? cluster_.engine().begun(procs.signature()) : 0;
 }
 
 void Exchanges::abort(const Key& key, pmix_status_t why) {
@@ -167,7 +166,7 @@ void Exchanges::abort(const Key& key, pmix_status_t why) {
 bool Exchanges::has_lost_node(const Participants& procs) const {
   const auto nodes = jobs_.nodes_of(procs);
   return std::any_of(nodes.begin(), nodes.end(), [this](NodeNumber node) {
-    return node != cluster_.self() && cluster_.mesh().state(node) == mesh::NodeState::lost;
+    return node != cluster_.self() && cluster_.fabric().mesh().state(node) == mesh::NodeState::lost;
   });
 }
 
@@ -200,13 +199,12 @@ FenceName Exchanges::name_of(const Participants& procs, collectives::Generation 
 
 /// A node that cannot take part ends the fence by itself.
 void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then) {
-  cluster_.rpc().send(node, name.operation.empty() ? RequestType::fence_part : RequestType::group_part,
-                      encode(name), [then = std::move(then)](pmix_status_t status, Bytes body) {
-                        if (!then) return;
-                        const auto part =
-                            status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);
-                        then(part ? &*part : nullptr);
-                      });
+  cluster_.send(node, name.operation.empty() ? RequestType::fence_part : RequestType::group_part,
+                encode(name), [then = std::move(then)](pmix_status_t status, Bytes body) {
+                  if (!then) return;
+                  const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);
+                  then(part ? &*part : nullptr);
+                });
 }
 
 void Exchanges::describe(const Key& key, FencePart& part) const {

@@ -7,6 +7,8 @@
 // Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with them: has your part
 //             come? Only that node decides; if its part cannot come any more it ends the generation for all. No node
 //             guesses from the order in which messages arrive.
+// One node    Without a way to other nodes nothing begins, nothing has been attempted, and no process of
+//             another node has died.
 // Threads     The server's loop.
 #pragma once
 
@@ -62,6 +64,8 @@ class Exchanges {
 
   Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs);
 
+  /// There is a way to other nodes.
+  bool can_begin() const noexcept { return cluster_.is_open(); }
   /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(), once.
   /// Errors: not_found (a participant that is not known here).
   Result<Key> begin(const Participants& procs, bool collect, Blob contribution, Ended ended);

@@ -48,7 +48,7 @@ void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
       break;
     case FenceAction::abandon:
       fence->board().abort(fence->exchanged, {cause.status, cause.member});
-      if (fence->exchange) exchanges_->abort(*fence->exchange, cause.status);
+      if (fence->exchange) exchanges_.abort(*fence->exchange, cause.status);
       break;
     case FenceAction::lose:
       lose_at(fence, cause);
@@ -114,7 +114,7 @@ void Fences::lose_at(const BoardRef& fence, FenceCause cause) {
 
 /// The generation has failed here before it was exchanged, so the other nodes' fails with it, and all go on with the same number.
 void Fences::failed_here(const BoardRef& fence, store::Generation generation, pmix_status_t why) {
-  if (fence->is_remote() && cards_.is_ours()) exchanges_->refuse(fence->procs(), why);
+  if (fence->is_remote() && cards_.is_ours()) exchanges_.refuse(fence->procs(), why);
   if (is_by_host(*fence)) failed_at_host(fence, generation, why);
 }
 

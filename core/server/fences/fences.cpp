@@ -21,7 +21,7 @@ store::Wants wants_of(const data::Infos& directives) {
 
 }  // namespace
 
-Fences::Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
+Fences::Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster& cluster, Exchanges& exchanges,
                shm::Segment& segment, Settings settings)
     : loop_(loop),
       jobs_(jobs),
@@ -30,17 +30,8 @@ Fences::Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Ex
       settings_(settings),
       pool_(segment),
       seen_(pool_.capacity()) {
-  if (cluster != nullptr) take_requests_of(*cluster);
-}
-
-void Fences::join(Cluster& cluster, Exchanges& exchanges) {
-  exchanges_ = &exchanges;
-  take_requests_of(cluster);
-}
-
-void Fences::take_requests_of(Cluster& cluster) {
-  cluster.rpc().on(RequestType::fence_part,
-                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
+  cluster.on(RequestType::fence_part,
+             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
 }
 
 Fences::~Fences() = default;
@@ -71,7 +62,7 @@ void Fences::close_job(const std::string& nspace) {
     std::erase(boards_, fence);
   }
   cards_.forget(nspace);
-  if (exchanges_ != nullptr) exchanges_->forget(nspace);
+  exchanges_.forget(nspace);
 }
 
 void Fences::join(const Job& job, std::uint32_t local) {

@@ -36,12 +36,9 @@ class Fences {
   struct Settings {
     std::optional<bool> collects;  ///< WEFT_FENCE: whether cards travel, whatever the callers ask for
   };
-  /// cluster, exchanges: null where there is no other node.
-  Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
+  Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster& cluster, Exchanges& exchanges,
          shm::Segment& segment, Settings settings);
   ~Fences();
-  /// As Rooms::join().
-  void join(Cluster& cluster, Exchanges& exchanges);
 
   // Jobs and their processes.
   void open_job(const Job& job);
@@ -95,7 +92,6 @@ class Fences {
  private:
   using BoardRef = std::shared_ptr<FenceBoard>;
 
-  void take_requests_of(Cluster& cluster);
   BoardRef board_of(const Job& job) const;
   BoardRef find(const Procs& procs) const;
   BoardRef find(const Job& job, store::BoardNumber number) const;
@@ -138,7 +134,7 @@ class Fences {
   Loop& loop_;
   Jobs& jobs_;
   CardExchange& cards_;
-  Exchanges* exchanges_;
+  Exchanges& exchanges_;
   const Settings settings_;
   store::BoardPool pool_;
   bool may_exchange_ = true;

@@ -13,7 +13,7 @@ constexpr std::chrono::seconds rival_period{1};
 
 }  // namespace
 
-Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
+Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges& exchanges,
                GroupEvents& events, PeerCalls& peers, GroupBoards& boards, GroupTable& table, Losses& losses,
                std::uint32_t server)
     : loop_(loop),
@@ -27,7 +27,6 @@ Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchange
       server_(server),
       table_(table),
       losses_(losses) {
-  table_.keep_at(peers_.self());
 }
 
 Participants Groups::participants_of(const Meeting& meeting) const {
@@ -35,11 +34,11 @@ Participants Groups::participants_of(const Meeting& meeting) const {
 }
 
 std::uint64_t Groups::attempts(const Participants& participants) const {
-  return exchanges_ == nullptr ? 0 : exchanges_->attempts(participants);
+  return exchanges_.attempts(participants);
 }
 
 bool Groups::has_other_nodes(const Procs& set) const {
-  return exchanges_ != nullptr && cards_.is_ours() && jobs_.nodes_of(set).size() > 1;
+  return cards_.is_ours() && jobs_.nodes_of(set).size() > 1;
 }
 
 bool Groups::are_all_here(const Procs& set) const {
@@ -60,7 +59,7 @@ void Groups::run(Meeting meeting) {
   if (are_all_here(meeting.set)) return end(meeting, {std::move(own)});
   if (jobs_.nodes_of(meeting.set).empty()) return answer(meeting, {PMIX_ERR_NOT_FOUND, {}, {}});
   // A host that carries fences knows no operation but those, of the same processes.
-  if (exchanges_ == nullptr || !cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
+  if (!cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
   auto participants = participants_of(meeting);
   exchange(
       std::make_shared<Operation>(Operation{std::move(meeting), std::move(participants), std::move(own)}));
@@ -78,7 +77,7 @@ void Groups::exchange(const OperationRef& operation) {
       carries_parts(meeting) ? blob_of(operation->own) : Blob());
   if (!key) return;  // it has failed, and was answered
   operation->key = key;
-  operation->was_over = operation->lost.empty() && !exchanges_->is_open(*key);
+  operation->was_over = operation->lost.empty() && !exchanges_.is_open(*key);
   operation->since = loop_.now();
   open_.emplace(*key, operation);
   watch_rivals();
@@ -90,7 +89,7 @@ void Groups::watch_deadline(const OperationRef& operation) {
       std::make_unique<Timer>(loop_, *operation->meeting.deadline, [this, weak = std::weak_ptr(operation)] {
         const auto open = weak.lock();
         if (!open || !open->key) return;
-        is_asking(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
+        is_asking(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_.abort(*open->key, PMIX_ERR_TIMEOUT);
       });
 }
 
@@ -102,8 +101,8 @@ void Groups::watch_rivals() {
     const auto begun_by = loop_.now() - rival_period;
     for (const auto& [key, operation] : open_)
       if (operation->since <= begun_by) {
-        exchanges_->end_rivals(key);
-        exchanges_->ask_for_dead(key);
+        exchanges_.end_rivals(key);
+        exchanges_.ask_for_dead(key);
       }
     watch_rivals();
   });
@@ -114,7 +113,7 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
   if (ended.status == Exchanges::rivals && adjust(*operation)) {
-    if (operation->key) exchanges_->go_over(*operation->key);
+    if (operation->key) exchanges_.go_over(*operation->key);
     return exchange(operation);
   }
   // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no part of this attempt.
@@ -238,11 +237,11 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
     const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
     if (!is_of_it || is_same(meeting.set, now) || !events::covers(meeting.set, gone)) continue;
     const auto status = meeting.goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
-    exchanges_->ask(Exchanges::name_of(operation->participants, key.second), *node,
-                    [this, key = key, status](const FencePart* part) {
-                      const bool has_come = part != nullptr && part->state == FencePart::State::entered;
-                      if (!has_come) abort(key, status);
-                    });
+    exchanges_.ask(Exchanges::name_of(operation->participants, key.second), *node,
+                   [this, key = key, status](const FencePart* part) {
+                     const bool has_come = part != nullptr && part->state == FencePart::State::entered;
+                     if (!has_come) abort(key, status);
+                   });
   }
 }
 
@@ -326,7 +325,7 @@ std::vector<FencePart> Groups::open_parts() const {
   std::vector<FencePart> out;
   for (const auto& [key, operation] : open_) {
     auto part = server::part_of(jobs_, operation->meeting, key.second);
-    exchanges_->describe(key, part);
+    exchanges_.describe(key, part);
     out.push_back(std::move(part));
   }
   return out;

@@ -33,15 +33,9 @@ namespace weft::server {
 
 class Groups {
  public:
-  /// exchanges: null where there is no other node. server: the upper half of context identifiers.
-  Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges, GroupEvents& events,
+  /// server: the upper half of context identifiers.
+  Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges& exchanges, GroupEvents& events,
          PeerCalls& peers, GroupBoards& boards, GroupTable& table, Losses& losses, std::uint32_t server);
-
-  /// As Rooms::join().
-  void join(Exchanges& exchanges) noexcept {
-    exchanges_ = &exchanges;
-    table_.keep_at(peers_.self());
-  }
 
   GroupTable& table() noexcept { return table_; }
   GroupBoards& boards() noexcept { return boards_; }
@@ -82,7 +76,7 @@ class Groups {
   void tell_aborted(const FenceName& construct, const Procs& set);
   /// One that is with the other nodes ends there, at all of them.
   void abort(const Exchanges::Key& key, pmix_status_t why) {
-    if (open_.count(key) != 0) exchanges_->abort(key, why);
+    if (open_.count(key) != 0) exchanges_.abort(key, why);
   }
   /// A member has left: fences and destructs of the group that are with the other nodes begin again among those that are left, or fail.
   /// now: its members since.
@@ -188,7 +182,7 @@ class Groups {
   Jobs& jobs_;
   Gets& gets_;
   CardExchange& cards_;
-  Exchanges* exchanges_;
+  Exchanges& exchanges_;
   GroupEvents& events_;
   PeerCalls& peers_;
   GroupBoards& boards_;

@@ -68,10 +68,10 @@ void Groups::give_up(const OperationRef& operation, pmix_status_t why) {
 void Groups::refuse(const OperationRef& operation, pmix_status_t why) {
   const auto& participants = operation->participants;
   if (are_all_here(participants) || !may_exchange_) return;
-  if (participants.after_loss() == collectives::AfterLoss::ends || !exchanges_->has_lost_node(participants))
-    return exchanges_->refuse(participants, why);
+  if (participants.after_loss() == collectives::AfterLoss::ends || !exchanges_.has_lost_node(participants))
+    return exchanges_.refuse(participants, why);
   static_cast<void>(
-      exchanges_->begin(participants, false, {}, [this, operation, why](const Exchanges::End& ended) {
+      exchanges_.begin(participants, false, {}, [this, operation, why](const Exchanges::End& ended) {
         if (!ended.lost || ended.lost->agreed < collectives::AfterLoss::asks) return;
         operation->lost.insert(ended.lost->node);
         leave_out_lost(*operation);

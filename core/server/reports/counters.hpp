@@ -14,7 +14,7 @@ class Cluster;
 class Fences;
 class Modex;
 
-/// Null: a server without other nodes has no such room, and its counters stand at 0.
+/// Null: a server without a way to other nodes has nothing to count there, and its counters stand at 0.
 struct CountedRooms {
   Fences* fences = nullptr;
   CardExchange* exchange = nullptr;

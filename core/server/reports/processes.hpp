@@ -41,10 +41,7 @@ class Processes {
  public:
   using Then = std::function<void(const std::vector<ProcessRow>&)>;
 
-  /// cluster: null where there is no other node.
-  Processes(const Jobs& jobs, Cluster* cluster);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+  Processes(const Jobs& jobs, Cluster& cluster);
 
   /// Those of this node, in the order in which the host registered them.
   std::vector<ProcessRow> here(const Job& job) const;
@@ -53,7 +50,7 @@ class Processes {
 
  private:
   const Jobs& jobs_;
-  Cluster* cluster_ = nullptr;
+  Cluster& cluster_;
 };
 
 /// An array of pmix_proc_info_t of these processes. Errors: no_memory.

@@ -20,12 +20,9 @@ class Queries {
   /// status: PMIX_ERR_PARTIAL_SUCCESS: only some keys are answered; PMIX_ERR_NOT_FOUND: none is.
   using Replied = std::function<void(pmix_status_t status, data::Infos results)>;
 
-  /// cluster: null where there is no other node.
   Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
           const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets, GroupTable& groups,
-          Cluster* cluster);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+          Cluster& cluster);
 
   /// Of the host, which is not asked itself. caller: whose namespace is meant where a query names none.
   void query(const pmix_proc_t& caller, link::Query query, Replied done);
@@ -57,7 +54,7 @@ class Queries {
   Host& host_;
   OwnReport& own_;
   GroupTable& groups_;
-  Cluster* cluster_ = nullptr;
+  Cluster& cluster_;
   Processes processes_;
   QueryKeys keys_;
 };

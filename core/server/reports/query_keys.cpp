@@ -302,7 +302,7 @@ Result<data::Value> QueryKeys::job_status(const QueryScope& scope) const {
 }
 
 bool QueryKeys::is_of_this_node(const QueryScope& scope) const {
-  if (scope.how.nodeid && *scope.how.nodeid != self_) return false;
+  if (scope.how.nodeid && *scope.how.nodeid != cluster_.self()) return false;
   return scope.how.hostname.empty() || scope.how.hostname == own_.host_name();
 }
 

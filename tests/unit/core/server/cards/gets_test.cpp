@@ -50,7 +50,7 @@ struct DirectModex {
 struct GetsTest : ::testing::Test {
   explicit GetsTest(bool host_brings = false, milliseconds key_wait = milliseconds(2000))
       : host((module.direct_modex = host_brings ? DirectModex::call : nullptr, &module), io),
-        gets(loop, jobs, cards, nullptr, key_wait) {
+        gets(loop, jobs, cards, cluster, key_wait) {
     DirectModex::calls.clear();
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{4}));
@@ -141,7 +141,8 @@ struct GetsTest : ::testing::Test {
   pmix_server_module_t module{};
   Host host;
   Jobs jobs{node.segment, "alpha", {.card_bytes = 64 << 10}};
-  Cards cards{jobs, host, nullptr};
+  Cluster cluster{loop, "alpha"};
+  Cards cards{jobs, host, cluster};
   Gets gets;
 };
 

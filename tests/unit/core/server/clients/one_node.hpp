@@ -22,8 +22,7 @@ class OneNode : public ::testing::Test {
       node.frames.push_back(std::move(frame));
     }
     void on_closed(const std::shared_ptr<ClientConnection>& connection) override {
-      node.rooms->ends.connection_closed(connection);
-      node.rooms->clients.closed(connection, node.ends_are_expected);
+      node.rooms->connection_closed(connection, node.ends_are_expected);
     }
     OneNode& node;
   };
@@ -35,15 +34,12 @@ class OneNode : public ::testing::Test {
     ASSERT_TRUE(store::format_segment(*segment));
     Rooms::Settings settings;
     settings.host_name = "node";
-    rooms = std::make_unique<Rooms>(loop, self, module(), *segment, tokens, handlers, nullptr, settings);
+    rooms = std::make_unique<Rooms>(loop, self, module(), *segment, tokens, handlers, cluster, settings);
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{3}));
     auto& job = rooms->jobs.announce("job");
     for (std::uint32_t rank = 0; rank < 3; ++rank) job.clients[rank] = {::getuid(), ::getgid(), nullptr};
-    bool is_new = false;
-    ASSERT_TRUE(rooms->jobs.register_job(job, 3, infos, is_new));
-    rooms->fences.open_job(job);
-    rooms->jobs.announce_registered("job");
+    ASSERT_EQ(rooms->register_nspace("job", 3, infos), PMIX_SUCCESS);
   }
   void TearDown() override {
     ends_are_expected = true;
@@ -93,6 +89,7 @@ class OneNode : public ::testing::Test {
   Tokens tokens;
   events::Registry handlers{events::Identity{self, {}}};
   std::optional<shm::Segment> segment;
+  Cluster cluster{loop, "node"};
   std::unique_ptr<Rooms> rooms;
   Dispatch dispatch{*this};
   std::vector<std::unique_ptr<Line>> lines;

@@ -72,7 +72,10 @@ struct GroupBoardsTest : ::testing::Test {
   store::Node node;
   store::JobWriter job{node.add(store::flat_job("job", 4096, 4096), {.card_bytes = 4096}).value()};
   GroupBoards boards{node.segment};
-  GroupTable table{boards};
+  asio::io_context io;
+  Loop loop{io};
+  Cluster cluster{loop, "node"};
+  GroupTable table{boards, cluster};
 };
 
 TEST_F(GroupBoardsTest, what_members_make_is_in_the_table) {
