@@ -45,8 +45,8 @@ struct Configured {
   bool is_set = false;  ///< then lines say when, how bad, and from where
 };
 
-/// Process-wide, as standard error is: every line of this copy of the code goes by it, also from a thread that no role
-/// knows. A wrong value is the default here; the server says so (base::complaints).
+/// Process-wide, as standard error is: every line of this copy of the code goes by it, also from a thread
+/// that no role knows. A wrong value is the default here; the server says so (base::complaints).
 const Configured& configured() noexcept {
   static const Configured once = [] {
     const auto text = read(Variable::log).text;

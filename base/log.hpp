@@ -5,7 +5,8 @@
 //   weft: [host] 12:34:56.123456 warn mesh: message        with WEFT_LOG
 //
 // WEFT_LOG=level[:part],...: a level for all parts, or for one. It is read once, at the first line.
-// base/log_format.hpp has the same with a format string; this header is for code that may not bring fmt along.
+// base/log_format.hpp has the same with a format string; this header is for code that may not bring fmt
+// along.
 #pragma once
 
 #include <array>
@@ -57,8 +58,8 @@ bool is_logged(LogLevel level, LogPart part) noexcept;
 /// Writes the line, if that is so.
 void log(LogLevel level, LogPart part, std::string_view message) noexcept;
 
-/// The name in the brackets from now on: a virtual node's server has another one than its machine. Standard error is
-/// one for the process, and so is this.
+/// The name in the brackets from now on: a virtual node's server has another one than its machine. Standard
+/// error is one for the process, and so is this.
 void set_log_host(std::string_view host);
 
 /// The line without its level's check. time: empty without WEFT_LOG.

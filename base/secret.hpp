@@ -13,8 +13,9 @@ namespace weft::base {
 /// Zeros that no compiler leaves out.
 void wipe(void* at, std::size_t bytes) noexcept;
 
-/// Bytes in a page of their own, which is in no core file, in no swap (as far as RLIMIT_MEMLOCK allows), empty in the child of a fork, and
-/// wiped when the last copy goes. Copies share it: there is one place where the bytes lie.
+/// Bytes in a page of their own, which is in no core file, in no swap (as far as RLIMIT_MEMLOCK allows),
+/// empty in the child of a fork, and wiped when the last copy goes. Copies share it: there is one place where
+/// the bytes lie.
 class Secret {
  public:
   /// None.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every environment variable of Weft: one table, from which programs read, weftinfo lists, and the pages are made
-// (scripts/make_settings_docs: docs/guide.md, docs/man/weft.7).
+// Every environment variable of Weft: one table, from which programs read, weftinfo lists, and the pages are
+// made (scripts/make_settings_docs: docs/guide.md, docs/man/weft.7).
 //
-// A program reads what concerns it when it starts, and keeps the value: nothing here is stored, and a variable that
-// changes later changes nothing. A value that is not accepted is the default's, and a server says so, once.
+// A program reads what concerns it when it starts, and keeps the value: nothing here is stored, and a
+// variable that changes later changes nothing. A value that is not accepted is the default's, and a server
+// says so, once.
 #pragma once
 
 #include <chrono>
@@ -95,14 +96,16 @@ Reading read(Variable variable);
 /// For a reader that checks a text: "NAME=value is not accepted (why); going on with ...".
 std::string complaint(Variable variable, std::string_view value, std::string_view why);
 
-/// A name in the environment that begins like ours and is none. Those of the tests (WEFT_TEST_*) are not looked at.
+/// A name in the environment that begins like ours and is none. Those of the tests (WEFT_TEST_*) are not
+/// looked at.
 struct UnknownName {
   std::string name;
   std::string nearest;  ///< the setting that may have been meant; empty: none is near
 };
 std::vector<UnknownName> unknown_names(char* const* environment);
 
-/// What a user should know about an environment, a line each: values that are not accepted, and unknown names.
+/// What a user should know about an environment, a line each: values that are not accepted, and unknown
+/// names.
 std::vector<std::string> complaints(char* const* environment);
 
 /// "a whole number, 1 to 10", "full or sparse", ...

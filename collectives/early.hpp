@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that came before this node can use them: for a collective that has not begun here, or for a later phase of one.
+// Messages that came before this node can use them: for a collective that has not begun here, or for a later
+// phase of one.
 //
 // E1  What is kept takes at most most_bytes, and most_incomplete entries without messages.
-// E2  A collective of which a message was thrown away is incomplete: take() says so, and it fails. Where even that cannot be kept,
-//     every collective that is taken from then on is incomplete: no node of ours sends so much.
+// E2  A collective of which a message was thrown away is incomplete: take() says so, and it fails. Where even
+//     that cannot be kept, every collective that is taken from then on is incomplete: no node of ours sends
+//     so much.
 // E3  bytes() is the sum of what the entries take, which account() alone changes: 0 when nothing is kept.
 #pragma once
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the latest collectives have ended at this node: another node may have one of them open with a lost member, and ask.
+// How the latest collectives have ended at this node: another node may have one of them open with a lost
+// member, and ask.
 //
-// P1  Of a signature those since the last that ended well are kept: a member that begins a later generation has ended all before it.
-// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. What forgetting costs: a collective that has ended well
-//     here, and is open elsewhere, may fail there, or end well there without what was contributed.
+// P1  Of a signature those since the last that ended well are kept: a member that begins a later generation
+//     has ended all before it.
+// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. What
+//     forgetting costs: a collective that has ended well here, and is open elsewhere, may fail there, or end
+//     well there without what was contributed.
 #pragma once
 
 #include <map>
@@ -38,7 +41,8 @@ class Past {
   static constexpr std::size_t most_ends = 1024;
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
 
-  /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log most_ends).
+  /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log
+  /// most_ends).
   void add(const End& end, std::vector<NodeNumber> members, Contributions contributions);
   /// Of collectives with one of these nodes.
   std::vector<End> with(const std::vector<NodeNumber>& nodes) const;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two programming models in one process that see each other (RFC 0017): Open MPI's library declares itself in MPI_Init; this program
-// does for OpenMP what a runtime of OpenMP would do, whose parallel regions then are events that the MPI side hears of.
-// Fails unless both sides have seen each other. With a number as argument it insists on that many ranks.
+// Two programming models in one process that see each other (RFC 0017): Open MPI's library declares itself in
+// MPI_Init; this program does for OpenMP what a runtime of OpenMP would do, whose parallel regions then are
+// events that the MPI side hears of. Fails unless both sides have seen each other. With a number as argument
+// it insists on that many ranks.
 //
-//   mpicc -O2 -fopenmp -Iinclude openmp_mpi.c -Lbuild/release/lib -lpmix -o openmp_mpi && weftrun -n 2 ./openmp_mpi 2
+//   mpicc -O2 -fopenmp -Iinclude openmp_mpi.c -Lbuild/release/lib -lpmix -o openmp_mpi
+//   weftrun -n 2 ./openmp_mpi 2
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

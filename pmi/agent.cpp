@@ -87,7 +87,8 @@ bool Agent::answer(const Request& request) {
     (void)job_.abort(request.exit_status, nullptr);
     return true;
   }
-  // No value of a barrier's reply says that it failed, and a program that goes on would read what is not there.
+  // No value of a barrier's reply says that it failed, and a program that goes on would read what is not
+  // there.
   if (request.command == Command::barrier_in && !fence()) return false;
   return send(reply_to(request));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libpmi2.so.0: the functions of PMI-2 over PMIx. Names of services, other jobs and further processes are not offered: PMI2_FAIL.
-//   Source of names, arguments and codes: Debian's libpmi2-0-dev (slurm/pmi2.h).
+// libpmi2.so.0: the functions of PMI-2 over PMIx. Names of services, other jobs and further processes are not
+// offered: PMI2_FAIL. Source of names, arguments and codes: Debian's libpmi2-0-dev (slurm/pmi2.h).
 #include <charconv>
 #include <chrono>
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// weftpmi PROGRAM [ARGUMENT...]: runs PROGRAM in this process, with a socket over which it can speak PMI-1. The other end is served
-// by a second process, the PMIx client of the rank (docs/design/pmi.md).
+// weftpmi PROGRAM [ARGUMENT...]: runs PROGRAM in this process, with a socket over which it can speak PMI-1.
+// The other end is served by a second process, the PMIx client of the rank (docs/design/pmi.md).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pmix.h>
@@ -69,7 +69,8 @@ void block_signals() {
 
 [[noreturn]] void run_agent(base::Fd socket, const Rank& rank, int program) {
   block_signals();
-  // Neither the end of the program's input nor that of its output is to wait for this process, and no other of its descriptors.
+  // Neither the end of the program's input nor that of its output is to wait for this process, and no other
+  // of its descriptors.
   constexpr int socket_at = 3, program_at = 4;
   const int moved = ::fcntl(program, F_DUPFD_CLOEXEC, program_at);
   ::dup2(socket.release(), socket_at);

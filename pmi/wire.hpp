@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire form of PMI-1: lines of words "name=value" over a socket that a process inherits, a request and its reply at a time.
-// The bytes are a stranger's.
-//   Source: the observed conversation of MPICH 4.0.2 with Hydra; Flux RFC 13, "Simple Process Manager Interface v1".
+// The wire form of PMI-1: lines of words "name=value" over a socket that a process inherits, a request and
+// its reply at a time. The bytes are a stranger's.
+//   Source: the observed conversation of MPICH 4.0.2 with Hydra; Flux RFC 13,
+//   "Simple Process Manager Interface v1".
 #pragma once
 
 #include <array>
@@ -55,7 +56,8 @@ struct Request {
   std::int32_t exit_status = 1;  ///< of abort
 };
 
-/// One line without its newline. No request: an unknown command, a word that is missing, or one that is too long.
+/// One line without its newline. No request: an unknown command, a word that is missing, or one that is too
+/// long.
 std::optional<Request> read_request(std::string_view line);
 
 /// It can be told as a value: it fits the room that a program was told of, and ends no line. A rank may have
@@ -67,8 +69,8 @@ class RequestReader {
  public:
   static constexpr std::size_t longest_line = 4096;
 
-  /// Takes as much of `bytes` as the next request needs, and removes it there. No request yet: all of it was taken. After an error
-  /// every call is one.
+  /// Takes as much of `bytes` as the next request needs, and removes it there. No request yet: all of it was
+  /// taken. After an error every call is one.
   struct Result {
     std::optional<Request> request;
     bool is_error = false;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs have printed with --json: lines of weftbench and of the floors, of as many runs and files as there are."""
+"""What runs have printed with --json: lines of weftbench and of the floors, of as many runs and files as
+there are."""
 import collections
 import json
 import math

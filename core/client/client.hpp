@@ -37,7 +37,8 @@ class Client {
   /// Errors, each said on stderr: unreachable (the environment names a server that does not answer), denied.
   static Result<Started> start();
   ~Client();
-  /// Calls that wait end, with PMIX_ERR_INIT or PMIX_ERR_LOST_CONNECTION; later ones that need the server or the thread too.
+  /// Calls that wait end, with PMIX_ERR_INIT or PMIX_ERR_LOST_CONNECTION; later ones that need the server or
+  /// the thread too.
   void stop() { connection_->stop(); }
 
   const pmix_proc_t& self() const noexcept { return self_; }
@@ -47,12 +48,13 @@ class Client {
   pmix_status_t put(pmix_scope_t scope, std::string_view key, const pmix_value_t& value);
   pmix_status_t commit();
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
-  /// What this process can read by itself: its own puts, the segment, its private values. key empty: everything about proc.
+  /// What this process can read by itself: its own puts, the segment, its private values. key empty:
+  /// everything about proc.
   /// Errors: not_found, outside_scope (ask_server() may help after either), corrupt, no_memory.
   Result<data::Value> look_up(const pmix_proc_t& proc, std::string_view key,
                               const store::GetDirectives& how) const;
-  /// After look_up() has failed with `why`: decides what comes next, and has the server do what only it can. Blocks as
-  /// long as the Get waits. `found` is written on PMIX_SUCCESS only.
+  /// After look_up() has failed with `why`: decides what comes next, and has the server do what only it can.
+  /// Blocks as long as the Get waits. `found` is written on PMIX_SUCCESS only.
   pmix_status_t ask_server(const Error& why, const pmix_proc_t& proc, std::string_view key,
                            const pmix_info_t* infos, std::size_t ninfo, const store::GetDirectives& how,
                            data::Value& found);

@@ -20,8 +20,8 @@ class Recent {
  public:
   explicit Recent(RecentBounds bounds = {}) noexcept : bounds_(bounds) {}
 
-  /// Adds an item of that size, and drops the oldest ones that it leaves no room for. Returns its number; 0: it alone is
-  /// beyond the bounds and was not added.
+  /// Adds an item of that size, and drops the oldest ones that it leaves no room for. Returns its number; 0:
+  /// it alone is beyond the bounds and was not added.
   std::uint64_t add(Item item, std::size_t bytes) {
     if (bounds_.items == 0 || bytes > bounds_.bytes) return 0;
     while (entries_.size() == bounds_.items || bytes_ + bytes > bounds_.bytes) {

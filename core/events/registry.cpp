@@ -171,7 +171,8 @@ void Registry::catch_up(std::size_t id) {
     handler = state_->table.find(id);
     if (handler == nullptr || !handler->is_catching_up) return;
   }
-  // One event at a time: the handler may be removed, by itself or as a one-shot, while it receives cached events.
+  // One event at a time: the handler may be removed, by itself or as a one-shot, while it receives cached
+  // events.
   for (;;) {
     std::shared_ptr<Chain> chain;
     {

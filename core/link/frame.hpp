@@ -13,7 +13,8 @@
 
 namespace weft::link {
 
-/// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both names.
+/// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both
+/// names.
 inline constexpr std::uint16_t wire_version = 7;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;

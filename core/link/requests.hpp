@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client asks of its server's host, publish, spawn, connect and the like, and what clients and servers say of groups. A request is
-// answered by `done`, a status, or by `answer`. As in messages.hpp: a struct with its fields beside it, and its type.
+// What a client asks of its server's host, publish, spawn, connect and the like, and what clients and servers
+// say of groups. A request is answered by `done`, a status, or by `answer`. As in messages.hpp: a struct with
+// its fields beside it, and its type.
 #pragma once
 
 #include <string>
@@ -93,15 +94,16 @@ void fields(Archive& archive, GroupDestruct& m) {
   archive(m.group, m.directives, m.waited_ms);
 }
 
-/// Of a construct, as the bytes that are the value of its answer: the members by group rank. It may offer those of this node a board for their
-/// next constructs with the same array of members, and for the destructs and fences of those.
+/// Of a construct, as the bytes that are the value of its answer: the members by group rank. It may offer
+/// those of this node a board for their next constructs with the same array of members, and for the destructs
+/// and fences of those.
 struct GroupMembers {
   RankRuns runs;
   std::uint8_t fences_by_host = 0;  ///< a fence of the group is one of its members, which the host carries
   std::uint32_t board = 0;          ///< 0: none
   std::uint32_t incarnation = 0;
   std::uint32_t next = 0;  ///< generation of the next operation
-  RankRuns cells{};  ///< the members of this node, by cell of the board
+  RankRuns cells{};        ///< the members of this node, by cell of the board
 };
 template <class Archive>
 void fields(Archive& archive, GroupMembers& m) {

@@ -16,7 +16,8 @@ bool Rounds::progress(Cluster& cluster, bool may_rest) {
   return has_moved;
 }
 
-/// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes before the endpoint.
+/// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes
+/// before the endpoint.
 void Rounds::leave(Cluster& cluster) {
   cluster.say_goodbye();
   rooms_.fences.stop_exchanging();
@@ -25,7 +26,8 @@ void Rounds::leave(Cluster& cluster) {
   rooms_.cards.close();
 }
 
-/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the server, of no other.
+/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the
+/// server, of no other.
 void Rounds::answer_doorbells(bool is_awake) {
   rooms_.jobs.each(
       [is_awake](Job& job) { is_awake ? job.writer->doorbell().awake() : job.writer->doorbell().asleep(); });
@@ -60,7 +62,8 @@ void Rounds::drain_ring(Job& job, std::uint32_t local) {
     else
       boards[board_count++] = notice.arg;
   });
-  // A full ring may have dropped a notice, and the bit may have come before its notice: then everything is looked at.
+  // A full ring may have dropped a notice, and the bit may have come before its notice: then everything is
+  // looked at.
   const bool all = count == 0 || count == shm::NoticeRing::slots;
   if (all || is_fetch) rooms_.cards.answer_cell(job, local);
   if (all) rooms_.fences.look_at_all(job);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done in each round of a server's loop, whichever thread turns it: what clients have noted in shared memory, and what has come
-// from other nodes.
+// What is done in each round of a server's loop, whichever thread turns it: what clients have noted in shared
+// memory, and what has come from other nodes.
 #pragma once
 
 #include "core/server/loop/loop_watch.hpp"

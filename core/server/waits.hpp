@@ -54,7 +54,8 @@ class Waits {
   bool is_closed_ = false;
 };
 
-/// `reply`, which is called with PMIX_ERR_INIT where all copies of it go without a call: the task that had it was dropped.
+/// `reply`, which is called with PMIX_ERR_INIT where all copies of it go without a call: the task that had it
+/// was dropped.
 template <class... More>
 std::function<void(pmix_status_t, More...)> answered_once(std::function<void(pmix_status_t, More...)> reply) {
   struct Open {

@@ -22,7 +22,8 @@ Result<void*> local_topology();
 /// The same, or a topology without devices if none is loaded yet: for localities, and never handed out.
 Result<const void*> local_processors();
 
-/// The locality string, with the name of its source, of all processors where the calling thread may run. Errors: not_supported (no module), os.
+/// The locality string, with the name of its source, of all processors where the calling thread may run.
+/// Errors: not_supported (no module), os.
 Result<std::string> own_locality();
 
 /// True if `topology` was returned by local_topology(); such a topology must not be destroyed.

@@ -19,7 +19,8 @@ extern "C" {
 #define PMIX_GROUP_NOTIFY_EACH "weft.grp.each"
 /// PMIx_Group_construct (bool): the processes that it names hear PMIX_GROUP_REQUESTED.
 #define PMIX_GROUP_NOTIFY_REQ "weft.grp.req"
-/// PMIx_Group_construct, _invite (bool): before a member leaves, the others are asked with PMIX_GROUP_LEAVE_REQUEST.
+/// PMIx_Group_construct, _invite (bool): before a member leaves, the others are asked with
+/// PMIX_GROUP_LEAVE_REQUEST.
 #define PMIX_GROUP_NOTIFY_DEPARTURE "weft.grp.depart"
 /// Calls that name a group (bool): the namespace is a group's name. Weft knows that without it.
 #define PMIX_GROUP_OPERATION "weft.grp.op"
@@ -33,7 +34,8 @@ extern "C" {
 /// A member asks to leave. The same.
 #define PMIX_GROUP_LEAVE_REQUEST (-2994)
 
-/// Variables of this process that travel with a job. pattern: names with semicolons between; `?` any one character, `*` the rest.
+/// Variables of this process that travel with a job. pattern: names with semicolons between; `?` any one
+/// character, `*` the rest.
 PMIX_EXPORT pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern,
                                               pmix_info_t directives[], size_t ndirs);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of every function of Weft that can fail. The only file that names tl::, so that a later change to
-// std::expected is a change of this file alone.
+// The result of every function of Weft that can fail. The only file that names tl::, so that a later change
+// to std::expected is a change of this file alone.
 #pragma once
 
 #include <tl/expected.hpp>

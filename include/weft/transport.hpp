@@ -54,14 +54,15 @@ struct Capabilities {
   bool backs_memory = false;  ///< expose() allocates every page of the region, so sparse regions become dense
   /// Open operations to a dead peer end by themselves; otherwise the caller needs a deadline.
   bool detects_loss = false;
-  /// What arrives, messages and what is read, comes from holders of Opening::key, once and unchanged, and no other
-  /// process can read it on its way.
+  /// What arrives, messages and what is read, comes from holders of Opening::key, once and unchanged, and no
+  /// other process can read it on its way.
   bool seals = false;
-  /// What get() brings is what lies there: no other process can put bytes on the way. As it is where the fabric seals.
+  /// What get() brings is what lies there: no other process can put bytes on the way. As it is where the
+  /// fabric seals.
   bool guards_reads = seals;
   bool is_reachable = true;  ///< false: peers cannot connect to it, it has to reach them
-  /// What a process without the key can do that reaches the endpoint's network: one line for administrators; "": it can
-  /// at most keep connections waiting.
+  /// What a process without the key can do that reaches the endpoint's network: one line for administrators;
+  /// "": it can at most keep connections waiting.
   const char* risk = "";
 };
 
@@ -116,11 +117,13 @@ class Endpoint {
   virtual ~Endpoint() = default;
   virtual const Capabilities& capabilities() const noexcept = 0;
   virtual const Address& address() const noexcept = 0;
-  /// What carries it, for people: provider, device, address; "": nothing that the name of the transport does not say.
+  /// What carries it, for people: provider, device, address; "": nothing that the name of the transport does
+  /// not say.
   virtual std::string device() const { return {}; }
 
   /// Connects in the background, at the latest with the first operation, which also shows whether the peer is
-  /// alive. Errors: corrupt (not an address of this transport), peer_lost (nothing listens there, where that is known at once), os.
+  /// alive. Errors: corrupt (not an address of this transport), peer_lost (nothing listens there, where that
+  /// is known at once), os.
   virtual Result<std::unique_ptr<Peer>> reach(const Address& address) = 0;
   /// Errors: invalid (empty), no_memory, os.
   virtual Result<std::unique_ptr<MemoryRegion>> expose(std::span<std::byte> memory) = 0;
@@ -164,8 +167,8 @@ struct Opening {
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Errors: not_found (no such provider or device here), invalid, os. `what` explains the error and stays valid
-  /// until the next open() or the end of this object.
+  /// Errors: not_found (no such provider or device here), invalid, os. `what` explains the error and stays
+  /// valid until the next open() or the end of this object.
   virtual Result<std::unique_ptr<Endpoint>> open(const Opening& opening) = 0;
 };
 

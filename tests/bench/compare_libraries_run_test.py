@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/compare_libraries with two ranks: figures of both libraries come out under each launcher, and nothing stays behind.
+"""scripts/compare_libraries with two ranks: figures of both libraries come out under each launcher, and
+nothing stays behind.
 
 usage: compare_libraries_run_test.py BUILD_FOLDER. Exit status 77: skipped, no hosts can be made here.
 """

@@ -22,8 +22,8 @@ inline constexpr std::uint16_t id_echo = 1, id_count = 2;
 inline constexpr std::size_t child_region_bytes = std::size_t{1} << 20;
 inline constexpr unsigned child_seed = 77;
 
-/// WEFT_TEST_CHILD_COMMAND in the environment stands before the command that starts it, for example to run it on another
-/// host. It has to become that process, as `exec` does, and to keep its descriptors.
+/// WEFT_TEST_CHILD_COMMAND in the environment stands before the command that starts it, for example to run it
+/// on another host. It has to become that process, as `exec` does, and to keep its descriptors.
 class Child {
  public:
   Child() = default;

@@ -189,7 +189,8 @@ class RoomTest : public SleepTest {
   static constexpr std::size_t most_bytes = std::size_t{256} << 20;
   static constexpr int times = 5;
 
-  /// What was started before `again`, with b not progressing and a with nothing left to do; nothing if it never came.
+  /// What was started before `again`, with b not progressing and a with nothing left to do; nothing if it
+  /// never came.
   static std::optional<std::size_t> fill(Station& a, Operations& operations, const Start& start,
                                          std::size_t most) {
     for (std::size_t count = 0; count < most;) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers that have the key and say what they like, in any order, to the engine of collectives and to rpc: over a simulated
-// network, through their own meshes. Whatever they say, what this node keeps for later is bounded.
+// Servers that have the key and say what they like, in any order, to the engine of collectives and to rpc:
+// over a simulated network, through their own meshes. Whatever they say, what this node keeps for later is
+// bounded.
 #include <deque>
 
 #include "collectives/engine.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All rooms of a server, and another server that has the key and says what it likes: contacts, requests of every type, where its
-// cards lie. Over the transport shm, in one process.
+// All rooms of a server, and another server that has the key and says what it likes: contacts, requests of
+// every type, where its cards lie. Over the transport shm, in one process.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs over a real card: what a program sees is the same as over any network, and cards are read while their owner's daemon sleeps."""
+"""Jobs over a real card: what a program sees is the same as over any network, and cards are read while their
+owner's daemon sleeps."""
 import os
 import pathlib
 import signal
@@ -34,7 +35,8 @@ class OwnersDaemonAsleep(unittest.TestCase):
     WORDS = ["init", "put:{}", "commit", "fence", "reach:here", "only:0", "hold", "get:2", "reach:got", "all", "until:{}", "finalize"]
 
     def touch(self, fabric, size, is_direct):
-        """is_direct: the value comes while the daemon is stopped. Otherwise it comes once the daemon goes on, and not before."""
+        """is_direct: the value comes while the daemon is stopped. Otherwise it comes once the daemon goes on,
+        and not before."""
         flag = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"weftrun-go-{os.getpid()}"
         self.addCleanup(lambda: flag.unlink(missing_ok=True))
         words = [word.format(size) if word.startswith("put") else word.format(flag) for word in self.WORDS]

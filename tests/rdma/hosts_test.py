@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two hosts, each with a card of its own: lab0, where this runs, and lab1, where `ssh` starts weftd (scripts/rdma_lab hosts)."""
+"""Two hosts, each with a card of its own: lab0, where this runs, and lab1, where `ssh` starts weftd
+(scripts/rdma_lab hosts)."""
 import os
 import signal
 import subprocess

@@ -30,7 +30,8 @@ struct Buffer {
   ~Buffer() { PMIx_Data_buffer_destruct(&held); }
 };
 
-/// The directives of PMIx_server_setup_application. The ranks have all of weftrun's environment, so nothing of it is harvested.
+/// The directives of PMIx_server_setup_application. The ranks have all of weftrun's environment, so nothing
+/// of it is harvested.
 InfoList directives_of(const std::vector<job::App>& apps, Servers servers) {
   InfoList all;
   all.add_bool(PMIX_SETUP_APP_ENVARS, false);

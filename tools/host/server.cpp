@@ -171,7 +171,8 @@ struct Upcalls {
     return PMIX_OPERATION_SUCCEEDED;
   }
 
-  /// Of another rank's event with this code nothing follows but that the end of a rank is waited for a moment longer.
+  /// Of another rank's event with this code nothing follows but that the end of a rank is waited for a moment
+  /// longer.
   static void lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], std::size_t count,
                    pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done, void* cookie) {
     Server* server = current.load(std::memory_order_acquire);
@@ -337,7 +338,8 @@ void Server::announce_end(Rank rank, int wait_status) const {
     raise_event(code, &name, range, infos);
   };
   raise(PMIX_EVENT_PROC_TERMINATED, false);
-  // The library has told of a connection that was lost (PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC), default handlers too.
+  // The library has told of a connection that was lost (PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC),
+  // default handlers too.
   if (how != PMIX_SUCCESS && how != PMIX_ERR_PROC_TERM_WO_SYNC) raise(how, is_recoverable_ && !left_unsynced);
 }
 

@@ -96,9 +96,11 @@ std::string rank_left_without_finalize(const Where& where, std::string_view cons
 std::string ended_without_init(const Where& first, const std::vector<job::Rank>& all);
 std::string rank_aborted(const Where& where, int status, std::string_view text,
                          const std::vector<job::Rank>& named);
-/// ranks: that run although they have got SIGKILL. nodes: of daemons that have not reported the end of theirs.
+/// ranks: that run although they have got SIGKILL. nodes: of daemons that have not reported the end of
+/// theirs.
 std::string left_behind(const std::vector<Where>& ranks, const std::vector<std::string>& nodes);
-/// No rank of the job ever called PMIx_Init, although a program of this interface was to. Empty: nothing speaks for that.
+/// No rank of the job ever called PMIx_Init, although a program of this interface was to. Empty: nothing
+/// speaks for that.
 std::string not_of_the_job(std::string_view program, const job::Interface& interface, std::uint32_t size);
 /// Ranks have ended without having reached the server, and another PMIx library was opened meanwhile.
 struct OtherLibrary {

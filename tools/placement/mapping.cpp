@@ -91,8 +91,8 @@ std::vector<Bundles> bundles_of(const std::vector<std::vector<Slot>>& groups, st
   return all;
 }
 
-/// A bundle for each rank, in the order of ranks. Ranks that are dealt to nothing get theirs of one NUMA node or of one socket
-/// each, if that leaves room for all.
+/// A bundle for each rank, in the order of ranks. Ranks that are dealt to nothing get theirs of one NUMA node
+/// or of one socket each, if that leaves room for all.
 Bundles bundles_for(const std::vector<Slot>& slots, std::uint64_t ranks, const Policy& policy) {
   if (const auto holder = holder_for(policy.map); holder != nullptr)
     return round_robin(bundles_of(groups_of(slots, holder), policy.cores_each));
@@ -156,7 +156,8 @@ Place place_of(const Slot& slot, job::BindTo bind) noexcept {
   return {slot.unit, "core"};
 }
 
-/// Virtual machines often hide their caches; to bind to cores in their place would be something else than what is asked for.
+/// Virtual machines often hide their caches; to bind to cores in their place would be something else than
+/// what is asked for.
 void check_caches(const std::vector<Slot>& slots, const Policy& policy, std::string_view host) {
   const auto is_lacking = [&](bool is_asked_for, Holder cache) {
     return is_asked_for &&

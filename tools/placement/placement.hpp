@@ -37,7 +37,8 @@ struct Pool {
   std::vector<std::size_t> programs;  ///< their numbers
 };
 
-/// The hosts are those of all pools, in the order of their first mention; one that several have has the sum of their slots.
+/// The hosts are those of all pools, in the order of their first mention; one that several have has the sum
+/// of their slots.
 struct Placed {
   allocation::Hosts hosts;
   Distribution distribution;

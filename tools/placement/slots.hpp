@@ -29,11 +29,12 @@ std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads);
 /// What ranks that are mapped so are dealt to; null: to nothing, they take one core after the other.
 Holder holder_for(job::MapBy map) noexcept;
 
-/// The slots of each holder, the holders in the order in which they first appear; null: all slots are one group.
+/// The slots of each holder, the holders in the order in which they first appear; null: all slots are one
+/// group.
 std::vector<std::vector<Slot>> groups_of(const std::vector<Slot>& slots, Holder holder);
 
-/// One of each group in turn; within a group in their order. A smaller group drops out when all of it is dealt: none is used twice
-/// while another is free.
+/// One of each group in turn; within a group in their order. A smaller group drops out when all of it is
+/// dealt: none is used twice while another is free.
 template <class Dealt>
 std::vector<Dealt> round_robin(const std::vector<std::vector<Dealt>>& groups) {
   std::size_t longest = 0;

@@ -144,7 +144,8 @@ std::vector<placement::Binding> LocalRanks::listed_bindings(
   return bindings;
 }
 
-/// A job does without: few programs look for such folders, and those that do have to get on where there are none.
+/// A job does without: few programs look for such folders, and those that do have to get on where there are
+/// none.
 void LocalRanks::name_session_folder(std::vector<std::string>& notes) {
   if (const int error = can_make_session_folder(session_folder_path_); error != 0)
     return notes.push_back(messages::no_session_folder(map_.host, session_folder_path_, error));

@@ -65,8 +65,8 @@ class LocalRanks {
   /// For the PMIx server; null where no rank is bound.
   hwloc_topology_t topology() const noexcept { return topology_.get(); }
 
-  /// Registers the job with the PMIx server, which has its launch information and must end before this object, and finds the programs, for
-  /// which the ranks' environment has to be known. Throws Stop.
+  /// Registers the job with the PMIx server, which has its launch information and must end before this
+  /// object, and finds the programs, for which the ranks' environment has to be known. Throws Stop.
   void register_with(host::Server& server, job::Pmi pmi);
 
   /// Starts all ranks, or those before the first that cannot be started: then the line and the exit status
@@ -96,7 +96,8 @@ class LocalRanks {
   std::vector<std::string> bindings() const;  ///< a line for each rank
   /// Another PMIx library that was opened on this node while ranks ran; empty: none.
   std::string other_pmix() { return libraries_ ? libraries_->opened() : std::string(); }
-  /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have as well.
+  /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have
+  /// as well.
   std::vector<std::string> description() const;
 
  private:

@@ -115,7 +115,8 @@ Result<void> Mesh::exclude(NodeNumber number, const char* why) {
   return {};
 }
 
-/// Ensures an entry for this incarnation; an older incarnation is declared lost first. Errors: denied (a stale incarnation).
+/// Ensures an entry for this incarnation; an older incarnation is declared lost first. Errors: denied (a
+/// stale incarnation).
 Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) {
   if (number >= nodes_.size() || number == self_.node)
     return fail(Errc::invalid, "no other node of this job");
@@ -129,8 +130,8 @@ Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) 
   return expect(number);
 }
 
-/// This process has nothing left to reach the node with, for now: the caller and check_liveness() try again, until the
-/// latter gives the node up.
+/// This process has nothing left to reach the node with, for now: the caller and check_liveness() try again,
+/// until the latter gives the node up.
 Error Mesh::postpone(Node& node) noexcept {
   if (!std::exchange(node.is_postponed, true)) node.heard = now_;
   next_check_ = std::min(next_check_, now_ + reach_pause);

@@ -33,8 +33,8 @@ struct WaitPolicy {
   static WaitPolicy for_waiters(unsigned waiters, unsigned cores) noexcept;
   /// The policy for waiting on other nodes. waiters: includes the server.
   static WaitPolicy for_other_nodes(unsigned waiters, unsigned cores) noexcept;
-  /// A sleep at once, for waiting on what takes longer than any look is worth, in processes that need the cores: a host's exchange, the
-  /// start of other processes.
+  /// A sleep at once, for waiting on what takes longer than any look is worth, in processes that need the
+  /// cores: a host's exchange, the start of other processes.
   static WaitPolicy at_once() noexcept;
 };
 

@@ -64,8 +64,8 @@ struct Ports {
   static std::optional<Ports> parse(std::string_view text) noexcept;
 };
 
-/// The addresses of this node on which to listen, without ports: of the networks that are chosen; if none is chosen, those from
-/// which the kernel sends to `toward`, or all but the loopback's where there are others.
+/// The addresses of this node on which to listen, without ports: of the networks that are chosen; if none is
+/// chosen, those from which the kernel sends to `toward`, or all but the loopback's where there are others.
 std::vector<SocketAddress> listening_addresses(const transport::Networks* chosen,
                                                const std::vector<SocketAddress>& toward);
 

@@ -90,7 +90,8 @@ Result<void> Connection::seal(Bytes plain) noexcept {
 Result<void> Connection::write(const FrameHeader& header, Bytes first, Bytes second) noexcept {
   std::array<std::byte, TlsStream::record_bytes> record;
   auto* at = base::write_fixed(record.data(), header);
-  // What does not fit into one record is sealed where it lies, so that a reader can have it opened where it belongs.
+  // What does not fit into one record is sealed where it lies, so that a reader can have it opened where it
+  // belongs.
   if (first.size() + second.size() <= static_cast<std::size_t>(record.end() - at))
     for (Bytes* part : {&first, &second}) {
       at = std::copy(part->begin(), part->end(), at);

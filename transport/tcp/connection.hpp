@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One socket to another endpoint: its handshake, then frames in both directions; and those whose peers have proved nothing yet.
+// One socket to another endpoint: its handshake, then frames in both directions; and those whose peers have
+// proved nothing yet.
 #pragma once
 
 #include <chrono>
@@ -80,8 +81,8 @@ class Connection : public EventSource {
   void begin(ReadBuffers& buffers);
   /// Where the next bytes of a reply belong; nothing: they are not wanted any more.
   using Landing = MutableBytes (*)(void* self, const Connection& from, std::uint64_t ticket);
-  /// The body is valid until the next call. A reply comes in pieces, one after the other, each with the header of all. Errors:
-  /// corrupt, peer_lost.
+  /// The body is valid until the next call. A reply comes in pieces, one after the other, each with the
+  /// header of all. Errors: corrupt, peer_lost.
   Result<std::optional<Frame>> next(ReadBuffers& buffers, Landing landing, void* self);
 
   /// Seals a frame whose body is `first`, then `second`. Errors: no_memory.
@@ -132,8 +133,8 @@ class Strangers {
   /// Its hello was right: what other strangers do does not end it.
   void greet(Connection& one) noexcept;
   void remove(Connection& one) noexcept;
-  /// One that has to go because there are too many of its kind, after each add() and greet(): one that has said nothing where there is
-  /// one, else the oldest. NULL: none has to.
+  /// One that has to go because there are too many of its kind, after each add() and greet(): one that has
+  /// said nothing where there is one, else the oldest. NULL: none has to.
   Connection* excess() const noexcept;
   Connection* overdue(TimePoint now) const noexcept;  ///< or NULL
   TimePoint next_deadline() const noexcept;

@@ -258,7 +258,8 @@ std::size_t TcpEndpoint::poll_sockets() noexcept {
         break;
     }
   }
-  // Afterwards: what has come through a connection is read before it is too late, or another one takes its place.
+  // Afterwards: what has come through a connection is read before it is too late, or another one takes its
+  // place.
   if (is_due) on_timer();
   for (const auto& listening : listening_)
     if (std::exchange(listening->is_ready, false)) handled += accept_some(*listening);

@@ -33,7 +33,8 @@ constexpr void fields(Archive& archive, FrameHeader& m) {
 }
 inline constexpr std::size_t frame_header_bytes = base::fixed_bytes<FrameHeader>;
 inline constexpr std::size_t most_body_bytes = std::size_t{64} << 10;
-/// Several records behind that of the header: sealed where the memory lies, and opened where the reader wants it.
+/// Several records behind that of the header: sealed where the memory lies, and opened where the reader wants
+/// it.
 inline constexpr std::size_t most_reply_bytes = std::size_t{128} << 10;
 
 struct GetRequest {
@@ -50,7 +51,8 @@ struct Frame {
   FrameHeader header;
   Bytes body;
 };
-/// The frame with which `bytes` begin, of a reply as much as is there; nothing: more is to come. Errors: corrupt (no endpoint of ours sends that).
+/// The frame with which `bytes` begin, of a reply as much as is there; nothing: more is to come. Errors:
+/// corrupt (no endpoint of ours sends that).
 Result<std::optional<Frame>> first_frame(Bytes bytes) noexcept;
 
 }  // namespace weft::tcp

@@ -85,8 +85,8 @@ void TcpEndpoint::pause_listening(bool pause) noexcept {
   if (pause) wake_at(listens_again_);
 }
 
-/// A peer that has proved nothing yet says that it is `peer.from`: nothing is changed here. No: the peer finds out by
-/// itself that there is a connection in the other direction (L1).
+/// A peer that has proved nothing yet says that it is `peer.from`: nothing is changed here. No: the peer
+/// finds out by itself that there is a connection in the other direction (L1).
 bool TcpEndpoint::accepts(const Introduction& peer) noexcept {
   if (peer.from == id_) return false;
   const auto found = links_.find(peer.from);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events from rank 0 to all ranks of the job: how long one takes to each handler, and how many come through in a row. The clocks of all
-// ranks have to be one machine's.
+// Events from rank 0 to all ranks of the job: how long one takes to each handler, and how many come through
+// in a row. The clocks of all ranks have to be one machine's.
 #include <atomic>
 #include <string_view>
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which threads are inside a call of the library now. PMIx_Finalize takes the roles away, so that new calls find none, and then
-// waits here for those that found one before.
+// Which threads are inside a call of the library now. PMIx_Finalize takes the roles away, so that new calls
+// find none, and then waits here for those that found one before.
 //
 // Cost      A call writes two words of its own thread: no lock, no cache line that another thread writes.
 // Order     K1  A thread says that it is inside, then looks for its role.
 //           K2  Finalize takes the role away, then looks which threads are inside.
-//           The order of each pair is what matters, and a store before a load is the one that processors swap. Finalize has
-//           the kernel put a barrier into every thread (membarrier), so that K1 needs none.
+//           The order of each pair is what matters, and a store before a load is the one that processors
+//           swap. Finalize has the kernel put a barrier into every thread (membarrier), so that K1 needs
+//           none.
 #pragma once
 
 #include <atomic>
@@ -50,7 +51,8 @@ class InCall {
  private:
   friend class OutsideCall;
   static void turn(CallSlot& slot, std::uint64_t now) noexcept {
-    // Release: what the call did with the role comes before. A lock prefix is not needed: no other thread writes.
+    // Release: what the call did with the role comes before. A lock prefix is not needed: no other thread
+    // writes.
     slot.turns.store(now + 1, std::memory_order_release);  // CA.S1 -> S2
     std::atomic_signal_fence(std::memory_order_seq_cst);   // K1
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What calls about groups have in common: the name they are given, and the group that the server's answer makes this process a member of.
+// What calls about groups have in common: the name they are given, and the group that the server's answer
+// makes this process a member of.
 #pragma once
 
 #include <future>
@@ -16,8 +17,9 @@ namespace weft::abi {
 /// PMIX_ERR_BAD_PARAM: there is none, or it is longer than PMIX_MAX_NSLEN.
 pmix_status_t copy_group_name(const char* group, std::string& out);
 
-/// Asks, and waits. This process is a member from here on, if the answer says so: the group's members and context are among the caller's
-/// results. It is one before anything that the server has sent behind the answer is read: the members may have changed meanwhile.
+/// Asks, and waits. This process is a member from here on, if the answer says so: the group's members and
+/// context are among the caller's results. It is one before anything that the server has sent behind the
+/// answer is read: the members may have changed meanwhile.
 template <class Message>
 pmix_status_t ask_to_be_member(const Message& message, pmix_info_t** results, std::size_t* nresults);
 template <class Message>

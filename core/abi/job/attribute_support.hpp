@@ -17,9 +17,10 @@ link::Query query_of_host();
 /// Null: the server said nothing of its host.
 const pmix_value_t* said_of_host(const data::Infos& answer) noexcept;
 
-/// An info for each function that has attributes: an array with, for each level that is asked for (none: for all), its
-/// PMIX_CLIENT_ATTRIBUTES, _SERVER_, _TOOL_ or _HOST_ATTRIBUTES as an array of pmix_regattr_t, PMIX_UNDEF where it has none. For each
-/// PMIX_CLIENT_FUNCTIONS and the like among the qualifiers, the functions that have attributes there, separated by commas.
+/// An info for each function that has attributes: an array with, for each level that is asked for (none: for
+/// all), its PMIX_CLIENT_ATTRIBUTES, _SERVER_, _TOOL_ or _HOST_ATTRIBUTES as an array of pmix_regattr_t,
+/// PMIX_UNDEF where it has none. For each PMIX_CLIENT_FUNCTIONS and the like among the qualifiers, the
+/// functions that have attributes there, separated by commas.
 /// host: as in HostAttributes::query_key; null: nothing is known of it.
 /// False: a function that is named has none, or is none. Errors: no_memory.
 /// Source: PMIx Standard, section "Accessing attribute support information".

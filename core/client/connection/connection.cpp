@@ -167,7 +167,8 @@ void Connection::progress() {
   }
 }
 
-/// Until a frame has come, or there is another thing to do, or the deadline. True: there was a frame, or a new task.
+/// Until a frame has come, or there is another thing to do, or the deadline. True: there was a frame, or a
+/// new task.
 bool Connection::read_or_sleep(data::Deadline deadline) {
   int timeout_ms = -1;
   {

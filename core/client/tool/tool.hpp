@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tool, a process of no job: what PMIx_tool_init makes and PMIx_tool_finalize ends. All calls from any thread.
+// A tool, a process of no job: what PMIx_tool_init makes and PMIx_tool_finalize ends. All calls from any
+// thread.
 //
 // A server lets it in by the kernel's word about its user. It is counted nowhere: no fence waits for it.
 #pragma once
@@ -37,7 +38,8 @@ class Tool {
     std::unique_ptr<Tool> tool;  ///< NULL: see status
     pmix_status_t status;
   };
-  /// self: without a namespace the server gives it a name; version: of this library. status: that of find_server().
+  /// self: without a namespace the server gives it a name; version: of this library. status: that of
+  /// find_server().
   static Started start(const ServerWish& wish, const pmix_proc_t& self, std::string version);
   ~Tool();
   /// Calls that wait end; later ones, too.
@@ -47,7 +49,8 @@ class Tool {
   bool is_connected();
 
   // Servers. One of them is the primary, to which requests go: the first, until another is chosen.
-  /// Connects to one more; a server that is named and known already stays as it is. server: written on PMIX_SUCCESS.
+  /// Connects to one more; a server that is named and known already stays as it is. server: written on
+  /// PMIX_SUCCESS.
   pmix_status_t attach(const ServerWish& wish, pmix_proc_t& server);
   /// PMIX_ERR_NOT_FOUND: it is not connected to that one.
   pmix_status_t disconnect(const pmix_proc_t& server);
@@ -77,7 +80,8 @@ class Tool {
   void notify(events::Event event, Done done);
   Outputs& outputs() noexcept { return outputs_; }
 
-  /// done: on the thread. Servers that can be reached are answered here (PMIX_QUERY_AVAIL_SERVERS), the rest there.
+  /// done: on the thread. Servers that can be reached are answered here (PMIX_QUERY_AVAIL_SERVERS), the rest
+  /// there.
   void query_later(link::Query query, Answered done);
 
   // The thread of the server that requests go to; without a server there is one, too.

@@ -74,8 +74,8 @@ pmix_status_t Tool::disconnect(const pmix_proc_t& server) {
   return PMIX_SUCCESS;
 }
 
-/// Those that no call uses, outside the lock: their threads may be in callbacks, which may call this tool. The caller's own thread
-/// stays until another call comes.
+/// Those that no call uses, outside the lock: their threads may be in callbacks, which may call this tool.
+/// The caller's own thread stays until another call comes.
 void Tool::free_left_servers() {
   std::vector<ServerRef> unused;  // before the lock, and so freed after it
   const std::lock_guard lock(mutex_);

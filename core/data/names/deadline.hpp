@@ -16,8 +16,8 @@ class Infos;
 using Timeout = std::optional<std::chrono::seconds>;  ///< nothing: no limit
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-/// Thirty years. A longer timeout counts as this one: more would overflow the clock's nanoseconds, and a deadline that
-/// has overflowed is one that has passed.
+/// Thirty years. A longer timeout counts as this one: more would overflow the clock's nanoseconds, and a
+/// deadline that has overflowed is one that has passed.
 inline constexpr std::chrono::seconds longest_timeout{1'000'000'000};
 
 /// In seconds; 0 is no limit. Errors: type_mismatch, for a value that is no whole number or is negative.

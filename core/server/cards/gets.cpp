@@ -182,7 +182,8 @@ void Gets::wait(Number number, Waiting& get) {
   go_on(number);  // the rank may have committed before it was watched
 }
 
-/// The host has brought the card as it was, without the key, and cannot be told to wait for more: it is asked from time to time.
+/// The host has brought the card as it was, without the key, and cannot be told to wait for more: it is asked
+/// from time to time.
 void Gets::ask_host_again(Number number, Waiting& get) {
   if (get.again) return;
   get.pause = get.pause.count() == 0 ? first_pause : std::min(2 * get.pause, longest_pause);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gets that the segment did not decide, of clients and of the host, and requests of other nodes for cards of this one.
+// Gets that the segment did not decide, of clients and of the host, and requests of other nodes for cards of
+// this one.
 //
-// Each time that something about its rank changes (a commit, whose card is watched; the rank's end; a fetch; its own deadline)
-// a Get is decided again by store::decide_get. Nothing is polled. The loop's thread only. docs/design/modex.md.
+// Each time that something about its rank changes (a commit, whose card is watched; the rank's end; a fetch;
+// its own deadline) a Get is decided again by store::decide_get. Nothing is polled. The loop's thread only.
+// docs/design/modex.md.
 #pragma once
 
 #include <chrono>

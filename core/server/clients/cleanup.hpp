@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients asked to have removed when their processes have ended (PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR).
+// What clients asked to have removed when their processes have ended (PMIX_REGISTER_CLEANUP,
+// PMIX_REGISTER_CLEANUP_DIR).
 //
-// A file system may take any time, or hang: the work is done on a thread of its own. At the end of the server it is waited for
-// as long as it gets on.
+// A file system may take any time, or hang: the work is done on a thread of its own. At the end of the server
+// it is waited for as long as it gets on.
 //
 // Paths are walked with openat and O_NOFOLLOW from their parent, and only what the client's own user owns is
 // removed: a link that was planted meanwhile is removed itself, never followed.
@@ -41,7 +42,8 @@ struct CleanupOrder {
   bool empty() const noexcept { return files.empty() && directories.empty(); }
   /// Of its paths, as they are kept.
   std::size_t bytes() const noexcept;
-  /// Removes; what is not there or not `owner`'s is left alone without a word. Counts each entry that it has looked at.
+  /// Removes; what is not there or not `owner`'s is left alone without a word. Counts each entry that it has
+  /// looked at.
   void carry_out(uid_t owner, base::Worker::Steps& steps) const;
 };
 
@@ -50,7 +52,8 @@ class CleanupBook {
   CleanupBook();
   /// Waits for what was begun, and says what has not ended. It is left behind with its thread.
   ~CleanupBook();
-  /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than this.
+  /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than
+  /// this.
   static constexpr std::chrono::seconds patience{5}, most{60};
 
   /// What the orders for one process may hold.

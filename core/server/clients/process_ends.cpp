@@ -38,7 +38,8 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
   const auto status = has_finalized ? PMIX_ERR_UNREACH : PMIX_ERR_PROC_ABORTED;
   auto& state = job.view().local(index).state;
   const bool had_finalized = state.load(std::memory_order_relaxed) == Local::finalized;
-  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their calls fail.
+  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their
+  // calls fail.
   if (how == How::died) {
     tell_other_nodes({proc, true}, job);
     rooms_.events.announce_loss(proc);
@@ -52,7 +53,8 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
   tell_of_absentees(job);
 }
 
-/// Members of its groups hear of it before what waits for this process alone ends, and a group with its last member.
+/// Members of its groups hear of it before what waits for this process alone ends, and a group with its last
+/// member.
 void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
   rooms_.groups.lose_at_boards(proc);
   const auto without_members = rooms_.groups.process_ended(proc);

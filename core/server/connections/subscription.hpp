@@ -35,13 +35,15 @@ class Subscription {
 
   /// No code that is wanted already.
   void add(const EventWishes& wishes);
-  /// What was wanted of these, and is not from here on. kept: the codes of the kept events; first, last: their numbers.
+  /// What was wanted of these, and is not from here on. kept: the codes of the kept events; first, last:
+  /// their numbers.
   EventWishes remove(const EventWishes& wishes, const std::vector<pmix_status_t>& kept, std::uint64_t first,
                      std::uint64_t last);
 
  private:
   EventWishes wishes_;
-  // Up to which number it was sent the kept events of what it has left: at most those of codes that were kept at the time.
+  // Up to which number it was sent the kept events of what it has left: at most those of codes that were kept
+  // at the time.
   std::map<pmix_status_t, std::uint64_t> left_codes_;
   std::uint64_t left_all_ = 0;
 };

@@ -13,7 +13,8 @@
 namespace weft::server {
 namespace {
 
-/// Ends an operation of several parts, when as many of them have ended as it was made for: with the worst status.
+/// Ends an operation of several parts, when as many of them have ended as it was made for: with the worst
+/// status.
 class Tally {
  public:
   Tally(std::size_t number, Done done) : left_(number), done_(std::move(done)) {}
@@ -38,8 +39,8 @@ bool goes_beyond_node(pmix_data_range_t range) {
   return range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL && range != PMIX_RANGE_RM;
 }
 
-/// A host's own messages may have no PMIX_TIME (Open MPI 4.1.4's have none, and it complains): it gets no stamp that no process asked
-/// for, and the servers that it relays to add theirs.
+/// A host's own messages may have no PMIX_TIME (Open MPI 4.1.4's have none, and it complains): it gets no
+/// stamp that no process asked for, and the servers that it relays to add theirs.
 void leave_stamp_out(events::Event& event) {
   event.infos.remove(PMIX_EVENT_TIMESTAMP);
 }
@@ -169,7 +170,8 @@ bool EventRelay::is_from_here(const events::Event& event) const {
   return job != nullptr && job->view().local_index(event.source.rank) != store::none;
 }
 
-/// To every client and tool of this server that the range includes and that has subscribed to such events, now or later.
+/// To every client and tool of this server that the range includes and that has subscribed to such events,
+/// now or later.
 void EventRelay::spread(const events::Event& event, const ClientConnection* except) {
   if (event.range == PMIX_RANGE_RM) return;
   base::debug(base::LogPart::events, "event {} of rank {} of {}, range {}", event.code, event.source.rank,
@@ -200,8 +202,8 @@ events::Event EventRelay::event_about(pmix_status_t code, const pmix_proc_t& pro
   return event;
 }
 
-/// A host that relays events, or has said that the job ends with its first process, is about to tell or to end the others: what
-/// they do by themselves must not come first (docs/design/events.md).
+/// A host that relays events, or has said that the job ends with its first process, is about to tell or to
+/// end the others: what they do by themselves must not come first (docs/design/events.md).
 bool EventRelay::host_decides(const pmix_proc_t& proc) const {
   if (host_.takes_events()) return true;
   const auto* job = jobs_.find(link::nspace_of(proc));
@@ -222,8 +224,8 @@ void EventRelay::announce_loss(const pmix_proc_t& proc) {
   hand_to_host(proc);
 }
 
-/// For the other nodes, whose servers see nothing of it unless they are a cluster. Not within the call that has lost the process: the
-/// host may call the server in its upcall.
+/// For the other nodes, whose servers see nothing of it unless they are a cluster. Not within the call that
+/// has lost the process: the host may call the server in its upcall.
 void EventRelay::hand_to_host(const pmix_proc_t& proc) {
   if (!host_.takes_events() || cluster_ != nullptr) return;
   for (const auto code : {PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC}) {

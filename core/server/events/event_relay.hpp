@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events on their way: from a client to the others, to the host and to other nodes; from the host to clients and servers.
-// The loop's thread only.
+// Events on their way: from a client to the others, to the host and to other nodes; from the host to clients
+// and servers. The loop's thread only.
 #pragma once
 
 #include "core/server/loop/loop.hpp"
@@ -24,8 +24,8 @@ class EventRelay {
   /// As Rooms::join().
   void join(Cluster& cluster);
 
-  /// The client wants to hear of these codes; of none: of all. It gets those that have come already. Returns what it did not want
-  /// before. Error: no_space (more than 4096 codes in all; then none of these is added).
+  /// The client wants to hear of these codes; of none: of all. It gets those that have come already. Returns
+  /// what it did not want before. Error: no_space (more than 4096 codes in all; then none of these is added).
   Result<EventWishes> subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);
   /// The client wants these no more. Returns those that it did want.
   EventWishes unsubscribe(ClientConnection& connection, const EventWishes& wishes);
@@ -40,13 +40,15 @@ class EventRelay {
   /// The namespace ends, and with it what is kept for its clients.
   void forget(std::string_view nspace);
 
-  /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and announce_death().
-  /// Where the host has a handler for the former, the default handlers of clients are left to it. A host that takes events is handed what
-  /// clients are told, but PMIX_EVENT_PROC_TERMINATED, unless the servers of the other nodes see it themselves (a cluster).
+  /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and
+  /// announce_death(). Where the host has a handler for the former, the default handlers of clients are left
+  /// to it. A host that takes events is handed what clients are told, but PMIX_EVENT_PROC_TERMINATED, unless
+  /// the servers of the other nodes see it themselves (a cluster).
   void announce_loss(const pmix_proc_t& proc);
-  /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and for those that name
-  /// the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end, PMIX_EVENT_PROC_TERMINATED. Default handlers hear
-  /// the first, unless the host takes events or has said that the job ends with its first process (PMIX_JOB_RECOVERABLE false).
+  /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and
+  /// for those that name the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end,
+  /// PMIX_EVENT_PROC_TERMINATED. Default handlers hear the first, unless the host takes events or has said
+  /// that the job ends with its first process (PMIX_JOB_RECOVERABLE false).
   void announce_death(const pmix_proc_t& proc, NodeNumber server);
   void announce_lost_node(NodeNumber node, const std::string& host_name, const std::string& why);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fences of a set whose board is broken. Its members are turned away one after the other, and together that is one fence of
-// the set after the other, although no generation of the board ends.
+// The fences of a set whose board is broken. Its members are turned away one after the other, and together
+// that is one fence of the set after the other, although no generation of the board ends.
 #pragma once
 
 #include <cstdint>

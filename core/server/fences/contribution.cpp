@@ -20,7 +20,8 @@ constexpr int level = -1;
 constexpr std::size_t worth_sending(std::size_t bytes) {
   return bytes - bytes / 8;
 }
-/// A large body is tried on its beginning first, which holds several cards: going on pays if that is smaller by a quarter.
+/// A large body is tried on its beginning first, which holds several cards: going on pays if that is smaller
+/// by a quarter.
 constexpr std::size_t sample_bytes = std::size_t{16} << 10;
 constexpr std::size_t worth_going_on = sample_bytes - sample_bytes / 4;
 

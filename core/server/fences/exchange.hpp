@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of a fence that is between nodes: the collective of the servers whose nodes have participants.
 //
-// Generation  Each attempt of a set of processes is one generation of its collective on every node that has some of them, also
-//             an attempt that fails on a node before all its local participants came (refuse()). So the attempts of all nodes
-//             pair up, whatever failed where.
-// Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with them: has your part
-//             come? Only that node decides; if its part cannot come any more it ends the generation for all. No node
-//             guesses from the order in which messages arrive.
+// Generation  Each attempt of a set of processes is one generation of its collective on every node that has
+//             some of them, also an attempt that fails on a node before all its local participants came
+//             (refuse()). So the attempts of all nodes pair up, whatever failed where.
+// Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with
+//             them: has your part come? Only that node decides; if its part cannot come any more it ends the
+//             generation for all. No node guesses from the order in which messages arrive.
 // Threads     The server's loop.
 #pragma once
 
@@ -26,8 +26,9 @@
 
 namespace weft::server {
 
-/// The request `rival`: what another node calls a collective that is to end there, and what the sender is in. The reply: PMIX_SUCCESS: it ends, or
-/// has ended with an error; PMIX_ERR_NOT_FOUND: the node has gone over from it to another set, perhaps that of the sender.
+/// The request `rival`: what another node calls a collective that is to end there, and what the sender is in.
+/// The reply: PMIX_SUCCESS: it ends, or has ended with an error; PMIX_ERR_NOT_FOUND: the node has gone over
+/// from it to another set, perhaps that of the sender.
 struct Rival {
   static constexpr auto wire_version = report_version;
   collectives::Signature signature;
@@ -62,7 +63,8 @@ class Exchanges {
 
   Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs);
 
-  /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(), once.
+  /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(),
+  /// once.
   /// Errors: not_found (a participant that is not known here).
   Result<Key> begin(const Participants& procs, bool collect, Blob contribution, Ended ended);
   /// The generation that has begun fails here, and so at all members that have not finished it.
@@ -70,8 +72,9 @@ class Exchanges {
   /// The next generation has failed here before it began.
   void refuse(const Participants& procs, pmix_status_t why);
 
-  /// Nodes do not agree on the set of an operation: one of the same name and of another set waits for this node. Then both end, at all
-  /// nodes, with `rivals`, and no node that learns of it takes part in either any more: it begins with the next generation.
+  /// Nodes do not agree on the set of an operation: one of the same name and of another set waits for this
+  /// node. Then both end, at all nodes, with `rivals`, and no node that learns of it takes part in either any
+  /// more: it begins with the next generation.
   static constexpr pmix_status_t rivals = PMIX_ERR_TYPE_MISMATCH;
   void end_rivals(const Key& key);
   /// It has ended with `rivals`, and this node goes on in one with another set.
@@ -79,7 +82,8 @@ class Exchanges {
   /// A member has left the group that an operation was of: PMIX_ERR_UNREACH for the members that were in it.
   static constexpr pmix_status_t changed = PMIX_GROUP_LEFT;
 
-  /// A process of another node has died: its node is asked about every exchange with it. False: that was known.
+  /// A process of another node has died: its node is asked about every exchange with it. False: that was
+  /// known.
   bool process_died(const pmix_proc_t& proc);
   bool is_dead(const pmix_proc_t& proc) const;
   /// Nodes are asked again about their participants of that exchange that have died.
@@ -89,7 +93,8 @@ class Exchanges {
 
   /// What all nodes call a generation of it.
   static FenceName name_of(const Participants& procs, collectives::Generation generation);
-  /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part, or null.
+  /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part, or
+  /// null.
   void ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then);
 
   /// It is under way. Right after begin(): no other node had refused or aborted it before.
@@ -110,7 +115,8 @@ class Exchanges {
   Cluster& cluster_;
   Jobs& jobs_;
   std::map<Key, Open> open_;
-  /// Of collectives that end as rivals: the newest generation. Of a forgotten one this node takes part when it comes to it.
+  /// Of collectives that end as rivals: the newest generation. Of a forgotten one this node takes part when
+  /// it comes to it.
   Latest<collectives::Signature, collectives::Generation, most_rivals> passed_;
   /// The node of a rival of a forgotten one ends it, and the two nodes try again.
   Latest<Key, std::monostate, most_rivals> gone_over_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One set of processes at its fences, as the server of a node holds it: its board, its local members, and the server's stand-in
-// for each member that fences by message. The loop's thread only.
+// One set of processes at its fences, as the server of a node holds it: its board, its local members, and the
+// server's stand-in for each member that fences by message. The loop's thread only.
 //
-// The board lies in the segment: a whole job's own, or one of the pool for any other set. A set that gets none of the pool has a
-// board in this process's memory, where every member is stood in for.
+// The board lies in the segment: a whole job's own, or one of the pool for any other set. A set that gets
+// none of the pool has a board in this process's memory, where every member is stood in for.
 #pragma once
 
 #include <chrono>
@@ -82,13 +82,14 @@ class FenceBoard {
   /// The server's stand-in takes the request's ticket. Nothing: the member is at the board itself.
   Request* enter(std::uint32_t member, const ConnectionRef& connection, std::uint64_t tag,
                  store::Wants wants);
-  /// Steps all stand-ins until none of them moves. True: the server has to look at the board (it is full, or members
-  /// want messages). ended: gets what is to be answered.
+  /// Steps all stand-ins until none of them moves. True: the server has to look at the board (it is full, or
+  /// members want messages). ended: gets what is to be answered.
   bool step(std::vector<Reply>& ended);
   bool has_requests() const noexcept;
   /// A fence that the member entered by message is open.
   bool is_stood_in_for(std::uint32_t member) const;
-  /// The member may go to the board by itself from here on. next: of its next fence, if it comes by message all the same.
+  /// The member may go to the board by itself from here on. next: of its next fence, if it comes by message
+  /// all the same.
   void dismiss_stand_in(std::uint32_t member, store::Generation next);
   Request* find(std::uint32_t member, store::Generation generation);
   /// The connection is closed: its requests end without a reply.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of a fence or of a group's operation, and the signatures by which all servers know their set and what is under way.
+// The processes of a fence or of a group's operation, and the signatures by which all servers know their set
+// and what is under way.
 #pragma once
 
 #include <memory>
@@ -10,10 +11,12 @@
 
 namespace weft::server {
 
-/// Made once for each set; copies share it, so that an exchange of half a million processes neither copies nor hashes them.
+/// Made once for each set; copies share it, so that an exchange of half a million processes neither copies
+/// nor hashes them.
 class Participants {
  public:
-  /// procs: canonical. operation: of a group, which leaves lost participants out or not; empty: their fences. Cost: a hash of all of them.
+  /// procs: canonical. operation: of a group, which leaves lost participants out or not; empty: their fences.
+  /// Cost: a hash of all of them.
   explicit Participants(Procs procs, std::string operation = {}, bool goes_on_smaller = false);
 
   operator const Procs&() const noexcept { return shared_->procs; }

@@ -30,7 +30,8 @@ struct StuckFence {
   std::string also{};  ///< what is missing besides, in words
 };
 
-/// One paragraph: the fence, its age, how much of it has come, the missing ranks with their hosts and pids, and what to do.
+/// One paragraph: the fence, its age, how much of it has come, the missing ranks with their hosts and pids,
+/// and what to do.
 std::string stuck_report(const StuckFence& fence);
 
 /// Since when a generation has been open with a member in it; says once that it is due.

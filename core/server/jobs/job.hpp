@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A namespace, as the server's loop thread holds it. What only one room needs of a job, that room keeps by itself.
+// A namespace, as the server's loop thread holds it. What only one room needs of a job, that room keeps by
+// itself.
 #pragma once
 
 #include <map>
@@ -41,8 +42,8 @@ struct Job {
   std::uint32_t rank_of(std::uint32_t local) const {
     return view().local(local).rank.load(std::memory_order_relaxed);
   }
-  /// A process can write all of a memory that its descriptor is open for, whatever it has mapped: so this one is one user's. Ranks of
-  /// another user are served by messages.
+  /// A process can write all of a memory that its descriptor is open for, whatever it has mapped: so this one
+  /// is one user's. Ranks of another user are served by messages.
   bool gives_memory_to(uid_t user) {
     if (!memory_user) memory_user = user;
     return *memory_user == user;

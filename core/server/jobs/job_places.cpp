@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from the maps and arrays: the places of ranks, on nodes and in applications, and the realms of keys.
+// What follows from the maps and arrays: the places of ranks, on nodes and in applications, and the realms of
+// keys.
 #include "core/server/jobs/job_reader.hpp"
 
 #include <algorithm>
@@ -93,7 +94,8 @@ Result<void> JobReader::count_nodes() {
   return {};
 }
 
-/// What the host left out follows from the order of the ranks: on their node, in their application, in the job.
+/// What the host left out follows from the order of the ranks: on their node, in their application, in the
+/// job.
 void JobReader::derive_ranks() {
   std::vector<std::uint16_t> on_node(spec_.nodes, 0);
   std::vector<std::uint32_t> in_app(spec_.apps, 0);

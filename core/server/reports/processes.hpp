@@ -48,7 +48,8 @@ class Processes {
 
   /// Those of this node, in the order in which the host registered them.
   std::vector<ProcessRow> here(const Job& job) const;
-  /// All of the job, by rank. Of a node whose server is lost, and of one that never told, nothing but the ranks is known.
+  /// All of the job, by rank. Of a node whose server is lost, and of one that never told, nothing but the
+  /// ranks is known.
   void collect(const Job& job, Then then) const;
 
  private:

@@ -18,7 +18,8 @@ namespace {
 struct Known {
   std::string_view key, qualifiers;
 };
-// Besides these, the keys of PMIx_Get that are not of a rank's card: of the job, its session, applications, nodes and ranks.
+// Besides these, the keys of PMIx_Get that are not of a rank's card: of the job, its session, applications,
+// nodes and ranks.
 constexpr std::array known_keys = {
     Known{PMIX_QUERY_NAMESPACES, PMIX_QUERY_LOCAL_ONLY},
     Known{PMIX_QUERY_NAMESPACE_INFO, PMIX_NSPACE "," PMIX_QUERY_LOCAL_ONLY},
@@ -212,8 +213,8 @@ std::string QueryKeys::namespaces(const QueryScope& scope, const Gathered& gathe
   return out;
 }
 
-/// An element for each namespace, or for the one that is named: an array of its name and what runs in it. Of one
-/// that is registered on other nodes only, the name.
+/// An element for each namespace, or for the one that is named: an array of its name and what runs in it. Of
+/// one that is registered on other nodes only, the name.
 Result<data::Value> QueryKeys::namespace_info(const QueryScope& scope, const Gathered& gathered) const {
   data::Infos out;
   bool is_whole = true;

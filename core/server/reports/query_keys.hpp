@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this server can answer of a query by itself: each key, and what its qualifiers mean. The loop's thread only.
+// What this server can answer of a query by itself: each key, and what its qualifiers mean. The loop's thread
+// only.
 #pragma once
 
 #include <map>

@@ -125,7 +125,8 @@ Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_
   const bool own = caller.same_job && caller.rank == rank;
   const bool here = job.local_index(rank) != none;
   if (!visible(record->scope, how.scope, own, here)) {
-    // The newest is not for the caller. One before it may be: fabrics put one address for the node, one for the others.
+    // The newest is not for the caller. One before it may be: fabrics put one address for the node, one for
+    // the others.
     std::uint32_t scopes = 0;
     for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL})
       if (visible(scope, how.scope, own, here)) scopes |= std::uint32_t{1} << scope;
@@ -142,7 +143,8 @@ std::uint32_t app_of(const JobView& job, std::uint32_t rank) noexcept {
   return entry == nullptr || entry->appnum == none ? 0 : entry->appnum;
 }
 
-/// The caller named a realm: the qualifiers say which session, node or application, else it is the rank's or the caller's.
+/// The caller named a realm: the qualifiers say which session, node or application, else it is the rank's or
+/// the caller's.
 KeyOwner owner_of(const JobView& job, std::uint32_t rank, const GetDirectives& how, Caller caller) {
   const auto about = job.rank(rank) != nullptr ? rank : caller.same_job ? caller.rank : PMIX_RANK_UNDEF;
   switch (*how.realm) {

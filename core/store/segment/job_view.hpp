@@ -19,8 +19,9 @@ namespace weft::store {
 class JobView {
  public:
   JobView() = default;
-  /// segment: all memories, or windows of them that stay where they are; job: the offset of a JobHeader that was live. In a client a
-  /// view of another job than its own has no cards. Errors: corrupt (an area leaves its memory), os (it cannot be mapped).
+  /// segment: all memories, or windows of them that stay where they are; job: the offset of a JobHeader that
+  /// was live. In a client a view of another job than its own has no cards. Errors: corrupt (an area leaves
+  /// its memory), os (it cannot be mapped).
   static Result<JobView> open(const shm::SegmentBytes& segment, std::uint64_t job) noexcept;
 
   std::string_view nspace() const noexcept { return nspace_; }
@@ -76,8 +77,8 @@ class JobView {
 
   /// Job-level data: what the host registered about this owner. Errors: not_found, corrupt.
   Result<Record> find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept;
-  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found (also of a local rank where
-  /// has_cards() is false), corrupt.
+  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found
+  /// (also of a local rank where has_cards() is false), corrupt.
   Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                            std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 

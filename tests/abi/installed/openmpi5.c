@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Open MPI 5 asks of libpmix when it starts and in its Sessions, call by call:   openmpi5 RANKS LIBRARY_FOLDER
+// What Open MPI 5 asks of libpmix when it starts and in its Sessions, call by call:
+//   openmpi5 RANKS LIBRARY_FOLDER
 //   Rank 0 prints "ok RANKS". LIBRARY_FOLDER: where the libpmix that this process has loaded must lie.
 #include <pmix.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "transport/ofi/endpoint.hpp"
 #include "transport/ofi/transport.hpp"
 
-// What libfabric 1.17 does not give back: what its providers know of devices, and connections of net. The sanitizer's
-// library looks for it by name.
+// What libfabric 1.17 does not give back: what its providers know of devices, and connections of net. The
+// sanitizer's library looks for it by name.
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfabric.so\n";

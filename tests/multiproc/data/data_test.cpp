@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put, Commit and Get on one node: scopes, directives, sizes, waiting, many threads; with and without the segment.
+// Put, Commit and Get on one node: scopes, directives, sizes, waiting, many threads; with and without the
+// segment.
 #include <sys/wait.h>
 #include <unistd.h>
 

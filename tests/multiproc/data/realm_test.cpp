@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Standard's own examples of data realms (PMIx 5.0, chapter "Reserved Keys", "Accessing information: examples"), asked of a
-// host that registers two applications on two nodes and two sessions, in the spelling of OpenPMIx.
+// The Standard's own examples of data realms (PMIx 5.0, chapter "Reserved Keys",
+// "Accessing information: examples"), asked of a host that registers two applications on two nodes and two
+// sessions, in the spelling of OpenPMIx.
 #include <cstring>
 
 #include "tests/multiproc/harness/host.hpp"

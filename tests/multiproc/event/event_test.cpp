@@ -162,7 +162,8 @@ int keeps_to_itself(const Words&) {
   return 0;
 }
 
-/// Rank 0 raises before any rank has a handler; each handler that any rank registers later hears it once, and in order.
+/// Rank 0 raises before any rank has a handler; each handler that any rank registers later hears it once, and
+/// in order.
 int hears_what_has_come(const Words&) {
   Client client;
   if (client.me.rank == 0)
@@ -343,7 +344,8 @@ std::size_t listen_with(pmix_notification_fn_t handler, void* object) {
   return static_cast<std::size_t>(id);
 }
 
-/// A handler is completed by this thread, under a lock that the next handler takes: that must not run in this thread.
+/// A handler is completed by this thread, under a lock that the next handler takes: that must not run in this
+/// thread.
 int completes_under_a_lock(const Words&) {
   Client client;
   TakesALock locked;

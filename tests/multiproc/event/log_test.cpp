@@ -63,7 +63,8 @@ int logs_in_style(const Words&) {
   return 0;
 }
 
-/// Makes this process see a folder /dev of its own, with nothing but /dev/shm and /dev/null, which ends with the process.
+/// Makes this process see a folder /dev of its own, with nothing but /dev/shm and /dev/null, which ends with
+/// the process.
 void get_own_devices() {
   check(::unshare(CLONE_NEWNS) == 0, "unshare");
   check(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each fault at each moment comes to: the rows of docs/faults.md, most of which weftrun_faults_test.py runs.
+"""What each fault at each moment comes to: the rows of docs/faults.md, most of which weftrun_faults_test.py
+runs.
 
   weftrun_faults_table.py            prints the table
   weftrun_faults_table.py --check    compares it with docs/faults.md

@@ -10,7 +10,8 @@
 namespace weft::test {
 namespace {
 
-/// Fences of all kinds back to back, on overlapping sets; what was committed before a full one is there after it.
+/// Fences of all kinds back to back, on overlapping sets; what was committed before a full one is there after
+/// it.
 int fence_storm(const Words&) {
   Client client;
   const auto me = client.me.rank;
@@ -41,8 +42,8 @@ int fence_storm(const Words&) {
   return 0;
 }
 
-/// Several threads of each rank in one set at the same time: so many consecutive fences of it, in whatever order the
-/// threads come. words: the set.
+/// Several threads of each rank in one set at the same time: so many consecutive fences of it, in whatever
+/// order the threads come. words: the set.
 int fence_of_threads(const Words& words) {
   Client client;
   constexpr std::ptrdiff_t threads = 4;
@@ -94,7 +95,8 @@ int fence_of_threads(const Words& words) {
   return 0;
 }
 
-/// The cards are to travel as the first node has it, not as the others have: they travel, and all of them, as on one node.
+/// The cards are to travel as the first node has it, not as the others have: they travel, and all of them, as
+/// on one node.
 int nodes_disagree(const Words&) {
   Client client;
   check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);

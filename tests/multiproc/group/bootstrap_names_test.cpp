@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of leaders that do not know each other, of many names: a name decides at which server they come together, and under weftrun one server is
-// there that has no process.
+// Groups of leaders that do not know each other, of many names: a name decides at which server they come
+// together, and under weftrun one server is there that has no process.
 #include "tests/multiproc/group/group_calls.hpp"
 #include "tests/multiproc/group/programs.hpp"
 #include "tests/multiproc/harness/cluster.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of the processes of one node at a board, and what makes messages of them again. The members: group_board_programs.cpp.
+// Groups of the processes of one node at a board, and what makes messages of them again. The members:
+// group_board_programs.cpp.
 #include "tests/multiproc/harness/cluster.hpp"
 #include "tests/multiproc/harness/host.hpp"
 

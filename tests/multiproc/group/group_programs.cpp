@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of groups that the servers make, for tests on one node (group_test.cpp) and on several (cluster_group_test.cpp).
+// Members of groups that the servers make, for tests on one node (group_test.cpp) and on several
+// (cluster_group_test.cpp).
 #include <unistd.h>
 
 #include <algorithm>
@@ -153,7 +154,8 @@ std::vector<std::string> groups_of(const pmix_proc_t& proc) {
   return {names, names + array->size};
 }
 
-/// All ask which groups each of them is in: of two groups, one of which all but the last are in, and the other the first two.
+/// All ask which groups each of them is in: of two groups, one of which all but the last are in, and the
+/// other the first two.
 int asks_for_groups_of_all(const Words&) {
   Client client;
   const auto last = client.size - 1;
@@ -216,7 +218,8 @@ struct Later {
   }
 };
 
-/// Groups of the same processes under many names, begun in another order by each, and fences of the same processes beside them.
+/// Groups of the same processes under many names, begun in another order by each, and fences of the same
+/// processes beside them.
 int makes_many_at_once(const Words&) {
   Client client;
   constexpr std::size_t count = 8;
@@ -369,7 +372,8 @@ int loses_the_last(const Words& words) {
   return 0;
 }
 
-/// The members of the first node mean another group by that name than the others: an error for all, and what comes next is well.
+/// The members of the first node mean another group by that name than the others: an error for all, and what
+/// comes next is well.
 int nodes_mean_other_members(const Words&) {
   Client client;
   auto others = backwards(client);
@@ -387,7 +391,8 @@ int nodes_mean_other_members(const Words&) {
   return 0;
 }
 
-/// The last rank comes to a construct, a destruct, a connect and a disconnect when the test says so. Word: which of them.
+/// The last rank comes to a construct, a destruct, a connect and a disconnect when the test says so. Word:
+/// which of them.
 int last_is_late_for(const Words& words) {
   Client client;
   meet_the_test();
@@ -443,8 +448,9 @@ int connects_two_jobs(const Words&) {
   return 0;
 }
 
-/// Groups of members by chance, one after the other, under names that come again; each member goes on to its next at its
-/// own pace. All see the same members, and nothing is left. Words: the seed, which is the same for all; how many.
+/// Groups of members by chance, one after the other, under names that come again; each member goes on to its
+/// next at its own pace. All see the same members, and nothing is left. Words: the seed, which is the same
+/// for all; how many.
 int makes_groups_by_chance(const Words& words) {
   Client client;
   std::mt19937 random(static_cast<unsigned>(std::stoul(words.at(0))));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups that the host makes: the last member of a node calls the host's `group`, with what the Standard has it given.
+// Groups that the host makes: the last member of a node calls the host's `group`, with what the Standard has
+// it given.
 #include <cstring>
 #include <mutex>
 

@@ -110,8 +110,8 @@ int cluster_node(const Words& words) {
     if (!is_good) std::fprintf(stderr, "node %u: a client's wait status is %d\n", self, status);
     good = good && is_good;
   };
-  // The test speaks with the last rank through this process, hears the first, and says "go" to both, until the test wants it to wait
-  // for all; or to start the last rank once more, after its process has ended.
+  // The test speaks with the last rank through this process, hears the first, and says "go" to both, until
+  // the test wants it to wait for all; or to start the last rank once more, after its process has ended.
   for (std::string line = listen(); !line.empty() && line != "wait"; line = listen()) {
     if (line == "listen") {
       say(children.back().hear());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests with real processes share. One program is everything: a test runs in it as a host (a PMIx server
-// with a module), and starts itself again, under another name, as the clients of that server.
+// What the tests with real processes share. One program is everything: a test runs in it as a host (a PMIx
+// server with a module), and starts itself again, under another name, as the clients of that server.
 //
 // Nothing here sleeps. Every wait has a deadline, and a watchdog ends a test that outlives its time.
 #pragma once
@@ -22,7 +22,8 @@ int patience();
 using Words = std::vector<std::string>;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// With a report of what is stuck soon, but only after ranks that come together have come, also on a machine that is busy.
+/// With a report of what is stuck soon, but only after ranks that come together have come, also on a machine
+/// that is busy.
 Variables reports_soon(Variables variables);
 
 /// The programs that a test may start instead of itself, by name. What they return is their exit status.

@@ -132,8 +132,8 @@ class Waiter {
   pmix_status_t status_ = PMIX_SUCCESS;
 };
 
-/// Callbacks of fences that one process has open: they end in the order in which it opened them. The cell of each: this, and
-/// its number.
+/// Callbacks of fences that one process has open: they end in the order in which it opened them. The cell of
+/// each: this, and its number.
 struct EndOrder {
   std::atomic<unsigned> ended{0};
   static void on_end(pmix_status_t status, void* cell);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which descriptors the programs hold that weftrun and weftd start: their standard streams, what the user of weftrun
-passed to it, and nothing of the fabrics. TRANSPORTS names those that were built."""
+"""Which descriptors the programs hold that weftrun and weftd start: their standard streams, what the user of
+weftrun passed to it, and nothing of the fabrics. TRANSPORTS names those that were built."""
 import ast
 import os
 import resource

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The environment as weftrun and its servers read it: what is wrong is told once, and WEFT_LOG says what else is told."""
+"""The environment as weftrun and its servers read it: what is wrong is told once, and WEFT_LOG says what else
+is told."""
 import os
 import re
 import unittest
@@ -14,7 +15,8 @@ LINE = re.compile(r"weft: \[[^\]]+\] (\d\d:\d\d:\d\d\.\d{6} (\w+) (\w+): )?(.*)"
 
 class Settings(unittest.TestCase):
     def lines(self, *words, **variables):
-        """What is told on standard error, a (level, part, message) each; level and part are None without WEFT_LOG."""
+        """What is told on standard error, a (level, part, message) each; level and part are None without
+        WEFT_LOG."""
         result = run(*words, *JOB, env=dict(CLEAN, WEFT_NET="lo", WEFT_TRANSPORT="shm", **variables))
         self.assertEqual(result.returncode, 0, result.stderr)
         told = []

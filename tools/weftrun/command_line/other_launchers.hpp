@@ -8,9 +8,9 @@
 
 namespace weft::weftrun {
 
-/// option: a word of the command line that is no option of weftrun, with its dashes. Which launcher has it, and what to write in its
-/// place, or that there is nothing like it, as a clause without a full stop: "mpiexec has one; write -N N". Empty: a word of
-/// no launcher that is known here.
+/// option: a word of the command line that is no option of weftrun, with its dashes. Which launcher has it,
+/// and what to write in its place, or that there is nothing like it, as a clause without a full stop:
+/// "mpiexec has one; write -N N". Empty: a word of no launcher that is known here.
 std::string instead_of_option(std::string_view option);
 
 /// The same for a value of --map-by, --bind-to, --rank-by or --display, without the launcher.

@@ -42,11 +42,12 @@ class Output {
   /// Ends its streams: its node is lost.
   void close_remote(job::Rank rank);
 
-  /// The file with the rank's standard error; empty when it is forwarded. With merges_errors that of its standard output.
+  /// The file with the rank's standard error; empty when it is forwarded. With merges_errors that of its
+  /// standard output.
   std::string error_file(job::Rank rank, bool merges_errors) const;
 
-  /// After the end of a rank of this node, which writes its files itself: one that ignores what its writes say loses output where
-  /// the file system is full. That is a failed write then.
+  /// After the end of a rank of this node, which writes its files itself: one that ignores what its writes
+  /// say loses output where the file system is full. That is a failed write then.
   void check_room(job::Rank rank);
 
   /// Prints a line on a line of its own.

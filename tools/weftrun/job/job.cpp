@@ -227,7 +227,8 @@ void Job::say_why_ranks_are_strangers() {
   if (!other_pmix_.empty()) say_if_library_is_lost();
 }
 
-/// A process of another job may have opened the other library: so a program that would use it must be in sight.
+/// A process of another job may have opened the other library: so a program that would use it must be in
+/// sight.
 void Job::say_if_library_is_lost() {
   const auto& app = launch_.apps[stranger_ ? table_.app_of(*stranger_) : 0];
   const ranks::Variables& variables = launch_.environment;
@@ -241,7 +242,8 @@ void Job::say_if_library_is_lost() {
       messages::library_lost(ranks, program, {ranks::library_file(), other_pmix_, other_pmix_host_}));
 }
 
-/// Reports of other nodes overtake each other: ranks that leave because a rank is lost may be told of before that rank is.
+/// Reports of other nodes overtake each other: ranks that leave because a rank is lost may be told of before
+/// that rank is.
 void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written) {
   ranks_.set_ended(ended.rank);
   has_connected_ |= ended.connected;
@@ -288,8 +290,8 @@ void Job::judge_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written)
   }
 }
 
-/// A rank that was connected has failed: a call of it may have waited for these. Where none does they are no news: programs without PMIx run
-/// beside others.
+/// A rank that was connected has failed: a call of it may have waited for these. Where none does they are no
+/// news: programs without PMIx run beside others.
 void Job::say_absentees() {
   if (absentees_.empty()) return;
   std::sort(absentees_.begin(), absentees_.end());

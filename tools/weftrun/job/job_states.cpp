@@ -38,7 +38,8 @@ constinit const JobTable job_table{{
     {{ stay(S::stopping), kill,
        stay(S::stopping), stay(S::stopping), stay(S::stopping), kill, stay(S::stopping), stay(S::stopping),
        kill, drain, stay(S::stopping) }},
-    // killing: what the kernel cannot end (a disk that does not answer) is waited for a while, or until the next signal
+    // killing: what the kernel cannot end (a disk that does not answer) is waited for a while, or until the
+    // next signal
     {{ stay(S::killing), stay(S::killing),
        stay(S::killing), stay(S::killing), stay(S::killing), abandon, stay(S::killing), stay(S::killing),
        abandon, drain, stay(S::killing) }},

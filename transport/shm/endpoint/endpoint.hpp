@@ -15,8 +15,8 @@
 //     during the copy, and no other process can have had its pid.
 // E3  progress() first polls sockets, and only marks what has ended; then it calls handlers; then it ends
 //     operations. So nothing that a handler or a done() destroys is in use.
-// E4  A progress() accepts most_accepts connections at most: processes that connect without end, other users' among them,
-//     hold up no caller. The others keep the listening socket readable, and are the next call's.
+// E4  A progress() accepts most_accepts connections at most: processes that connect without end, other users'
+//     among them, hold up no caller. The others keep the listening socket readable, and are the next call's.
 // Crash: no name outlives its endpoint: abstract sockets and memfds disappear with their last process.
 #pragma once
 

@@ -36,7 +36,8 @@ std::unique_ptr<RecordKey> RecordKey::make(OSSL_LIB_CTX& library, const EVP_CIPH
   return self->derive() ? std::move(self) : nullptr;
 }
 
-/// HKDF-Expand-Label with an empty context; `out` is no longer than one hash, so the first block is all of it.
+/// HKDF-Expand-Label with an empty context; `out` is no longer than one hash, so the first block is all of
+/// it.
 bool RecordKey::expand(const char* label, MutableBytes out) noexcept {
   constexpr std::string_view prefix = "tls13 ";
   const std::string_view name(label);

@@ -33,8 +33,8 @@ bool read_identity(const unsigned char* text, std::size_t bytes, Introduction& i
   return true;
 }
 
-/// The cause of a failure is read from the queue of this thread's errors: what is left there would be taken for the next
-/// call's.
+/// The cause of a failure is read from the queue of this thread's errors: what is left there would be taken
+/// for the next call's.
 struct ErrorQueue {
   ErrorQueue() noexcept { clear(); }
   ~ErrorQueue() { clear(); }

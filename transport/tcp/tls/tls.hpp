@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS 1.3 between two endpoints that share a key, without sockets: bytes of the network go in and come out as bytes of
-// the caller's, and the other way round. OpenSSL shakes hands; then its part is freed, and records.hpp seals and opens. Or, where
-// that is asked for, OpenSSL stays and does it all.
+// TLS 1.3 between two endpoints that share a key, without sockets: bytes of the network go in and come out as
+// bytes of the caller's, and the other way round. OpenSSL shakes hands; then its part is freed, and
+// records.hpp seals and opens. Or, where that is asked for, OpenSSL stays and does it all.
 //
-// S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. It completes only with a peer that
-//     has the key: there are no certificates, so no other way to authenticate.
-// S2  The identity that goes with the key names both endpoints. The handshake's proof of the key covers it: a message for
-//     another endpoint, or of an earlier process at this port, does not verify.
-// S3  The shared secret comes of a fresh key exchange as well: the key, learnt later, does not open what was recorded.
-// S4  An OpenSSL of its own (OSSL_LIB_CTX) without configuration files: neither the embedding program's use of OpenSSL
-//     nor the environment changes what is spoken here.
+// S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. It completes only with
+//     a peer that has the key: there are no certificates, so no other way to authenticate.
+// S2  The identity that goes with the key names both endpoints. The handshake's proof of the key covers it: a
+//     message for another endpoint, or of an earlier process at this port, does not verify.
+// S3  The shared secret comes of a fresh key exchange as well: the key, learnt later, does not open what was
+//     recorded.
+// S4  An OpenSSL of its own (OSSL_LIB_CTX) without configuration files: neither the embedding program's use
+//     of OpenSSL nor the environment changes what is spoken here.
 #pragma once
 
 #include <array>
@@ -42,7 +43,8 @@ struct Introduction {
   EndpointId from{}, to{};
 };
 
-/// Whose code seals and opens what goes through a connection. What is on the wire is the same, and the peer's choice does not matter.
+/// Whose code seals and opens what goes through a connection. What is on the wire is the same, and the peer's
+/// choice does not matter.
 enum class RecordsBy : std::uint8_t { weft, openssl };
 
 /// What has been sealed under one key.
@@ -53,12 +55,13 @@ struct KeyUse {
 /// What all connections of an endpoint have in common.
 class TlsContext {
  public:
-  /// key: any number of bytes, 16 at least; what is used is derived from it. Errors: invalid, not_supported (this OpenSSL
-  /// lacks what is needed).
+  /// key: any number of bytes, 16 at least; what is used is derived from it. Errors: invalid, not_supported
+  /// (this OpenSSL lacks what is needed).
   static Result<std::unique_ptr<TlsContext>> make(Bytes key, RecordsBy records = RecordsBy::weft);
   /// openssl where weft was asked for: what the two seal and open here is not the same.
   RecordsBy records_by() const noexcept { return records_by_; }
-  /// What would be more goes under another key. AES-GCM is good for 2^24.5 full records under one (RFC 8446, 5.5).
+  /// What would be more goes under another key. AES-GCM is good for 2^24.5 full records under one (RFC 8446,
+  /// 5.5).
   KeyUse most_of_a_key{.bytes = std::uint64_t{32} << 30, .records = std::uint64_t{1} << 24};
 
  private:
@@ -121,8 +124,8 @@ class TlsStream {
   // When the state is open:
   /// Bytes of the next record, which is there as a whole; 0: all that was fed is used up. Errors: corrupt.
   Result<std::size_t> coming() noexcept;
-  /// What is in that record. into: of coming() bytes at least. Number of bytes; 0: nothing of the caller's. Errors: corrupt (not from
-  /// the peer, or altered; `into` is undefined), peer_lost (the peer has closed).
+  /// What is in that record. into: of coming() bytes at least. Number of bytes; 0: nothing of the caller's.
+  /// Errors: corrupt (not from the peer, or altered; `into` is undefined), peer_lost (the peer has closed).
   Result<std::size_t> read(MutableBytes into) noexcept;
   /// Seals all of `plain` into output(). Errors: no_memory.
   Result<void> write(Bytes plain) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls about groups and connections in which one process has called and dies alone, or others have called in vain before a member calls: what those
-// get that have not called when it happens.
+// Calls about groups and connections in which one process has called and dies alone, or others have called in
+// vain before a member calls: what those get that have not called when it happens.
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -84,8 +84,9 @@ int dies_alone_in_a_call(const Words& words) {
   return 0;
 }
 
-/// The last rank ends before it calls. All but the one before it have called, without a directive, and have their error; that one calls then, with a
-/// directive by which it would go on. Words: the kind, the directive.
+/// The last rank ends before it calls. All but the one before it have called, without a directive, and have
+/// their error; that one calls then, with a directive by which it would go on. Words: the kind, the
+/// directive.
 int calls_after_the_others_have_failed(const Words& words) {
   Client client;
   const auto& kind = words.at(0);

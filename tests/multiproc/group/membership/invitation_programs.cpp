@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of groups by invitation: rank 0 invites, the others answer. On one node and on several (invitation_test.cpp).
+// Members of groups by invitation: rank 0 invites, the others answer. On one node and on several
+// (invitation_test.cpp).
 #include <unistd.h>
 
 #include <algorithm>
@@ -240,7 +241,8 @@ int leader_aborts(const Words&) {
   return 0;
 }
 
-/// Those whose leader, rank 0, is lost. how: led (rank `first` declares itself, and the last, which comes after it), unled, aborts.
+/// Those whose leader, rank 0, is lost. how: led (rank `first` declares itself, and the last, which comes
+/// after it), unled, aborts.
 void listen_without_leader(const Invited& me, const std::string& how, pmix_rank_t first) {
   const auto rank = me.client.me.rank;
   group_events().listen(PMIX_GROUP_LEADER_SELECTED);
@@ -310,7 +312,8 @@ void lead_until_lost(const Invited& me, pmix_rank_t acceptances, const Infos& in
   await("never");
 }
 
-/// The leader's node is lost when all but the last have accepted, and perhaps the next one. Words: how; how many ranks are lost with their nodes.
+/// The leader's node is lost when all but the last have accepted, and perhaps the next one. Words: how; how
+/// many ranks are lost with their nodes.
 int leaders_node_dies(const Words& words) {
   Invited me;
   const auto first = static_cast<pmix_rank_t>(std::stoul(words.at(1)));
@@ -322,8 +325,8 @@ int leaders_node_dies(const Words& words) {
   return 0;
 }
 
-/// The leader's node is lost when it has made the group, with so much data that only the last node has it: the others get it from that one. The
-/// last rank answers when the test says so.
+/// The leader's node is lost when it has made the group, with so much data that only the last node has it:
+/// the others get it from that one. The last rank answers when the test says so.
 int leaders_node_dies_while_it_replies(const Words&) {
   // Over loopback a TCP connection whose reader is stopped takes 5 MiB.
   constexpr std::size_t more_than_a_connection_holds = 12U << 20;

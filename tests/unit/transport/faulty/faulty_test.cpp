@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The faults themselves: that they come as the plan says, and that the contract holds while they do. The conformance
-// suite says the same of what is above.
+// The faults themselves: that they come as the plan says, and that the contract holds while they do. The
+// conformance suite says the same of what is above.
 #include "transport/faulty/faulty.hpp"
 
 #include <gtest/gtest.h>

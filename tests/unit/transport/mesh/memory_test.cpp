@@ -18,7 +18,8 @@ struct IgnoringWatcher final : Watcher {
   void message_refused(NodeNumber, Refusal, std::uint16_t) noexcept override {}
 };
 
-/// Ten thousand nodes, each spoken to once: at most 512 bytes each, with the transport's peer and all blocks of the heap.
+/// Ten thousand nodes, each spoken to once: at most 512 bytes each, with the transport's peer and all blocks
+/// of the heap.
 TEST(MeshMemory, of_a_node_that_is_reached_and_idle) {
   if (!counts_memory) GTEST_SKIP() << "a sanitizer's allocator does not say what is in use";
   constexpr NodeNumber count = 10'000;

@@ -121,8 +121,8 @@ bool set_up(const char* interface) {
   return is_up;
 }
 
-/// libfabric overlooks what lo has besides ::1, so the address belongs to a tunnel that leads nowhere. The tunnel lives
-/// as long as its descriptor, which stays open when the process becomes another program.
+/// libfabric overlooks what lo has besides ::1, so the address belongs to a tunnel that leads nowhere. The
+/// tunnel lives as long as its descriptor, which stays open when the process becomes another program.
 bool take_address(const char* address) {
   ifreq tunnel{};
   std::strcpy(tunnel.ifr_name, "weft0");

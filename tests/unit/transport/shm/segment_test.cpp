@@ -88,7 +88,8 @@ TEST_P(MemoryOfBoth, a_clients_mapping_sees_the_zeroes_too) {
   EXPECT_EQ(client->base()[at], std::byte{0});
 }
 
-// Jobs come in all sizes and end in any order: what a server runs one after the other must not wear the space out.
+// Jobs come in all sizes and end in any order: what a server runs one after the other must not wear the space
+// out.
 TEST_P(MemoryOfBoth, space_of_all_sizes_comes_back_whole) {
   testing::Random random;
   auto segment = made(64 * page, GetParam());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How endpoints find to each other: from one side, from both at once, where one of them listens nowhere, and through a
-// process between them that reads what passes.
+// How endpoints find to each other: from one side, from both at once, where one of them listens nowhere, and
+// through a process between them that reads what passes.
 #include <malloc.h>
 
 #include <algorithm>

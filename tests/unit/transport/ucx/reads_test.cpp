@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why gets ask the target (docs/decisions/0007-ucx-gets.md): what a worker of UCP that offers RMA gives away over TCP,
-// and that ours does not. Where the first test fails, a new UCX checks what it is asked for: read the decision again.
+// Why gets ask the target (docs/decisions/0007-ucx-gets.md): what a worker of UCP that offers RMA gives away
+// over TCP, and that ours does not. Where the first test fails, a new UCX checks what it is asked for: read
+// the decision again.
 #include <gtest/gtest.h>
 #include <ucp/api/ucp.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room of Gets without a process: a segment, a host that is a few functions, and a loop that the test turns.
+// The room of Gets without a process: a segment, a host that is a few functions, and a loop that the test
+// turns.
 #include "core/server/cards/gets.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rooms of a server that is alone, without a process: the test turns the loop and is the other end of each connection.
+// The rooms of a server that is alone, without a process: the test turns the loop and is the other end of
+// each connection.
 #pragma once
 
 #include <memory>

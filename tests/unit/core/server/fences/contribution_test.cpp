@@ -150,8 +150,8 @@ TEST(Contribution, of_another_form_it_is_corrupt) {
   }
 }
 
-/// A frame of one block as RFC 8878 has it: magic, a descriptor "single segment, length in 8 bytes", the length, then an RLE
-/// block, whose 4 bytes stand for up to 128 KiB.
+/// A frame of one block as RFC 8878 has it: magic, a descriptor "single segment, length in 8 bytes", the
+/// length, then an RLE block, whose 4 bytes stand for up to 128 KiB.
 Blob frame_of(std::uint64_t claimed, std::uint32_t repeated) {
   data::Writer out;
   out.scalar(compressed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job of several nodes as its host registers it: the compact map, the same on every node. Everything that describes
-// placement follows from it for any rank, and it takes few bytes.
+// A job of several nodes as its host registers it: the compact map, the same on every node. Everything that
+// describes placement follows from it for any rank, and it takes few bytes.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

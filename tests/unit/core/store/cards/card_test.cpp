@@ -9,8 +9,8 @@ namespace {
 
 using Blob = std::vector<std::byte>;
 
-/// "nspace/rank scope key=value;" of each record, then "!" if it did not end well; with `positions`, "[from,to]" before
-/// those of a card.
+/// "nspace/rank scope key=value;" of each record, then "!" if it did not end well; with `positions`,
+/// "[from,to]" before those of a card.
 std::string cards_in(Bytes blobs, bool positions = false) {
   std::string out;
   const auto ok = read_cards(blobs, [&](const Card& card) {

@@ -33,7 +33,8 @@ bool write_on(KeyedLog log, std::uint64_t number) {
   }
 }
 
-/// All the time, also while a writer dies: every record is whole and follows its forerunner, no key goes back.
+/// All the time, also while a writer dies: every record is whole and follows its forerunner, no key goes
+/// back.
 bool read_on(const KeyedLog& log, Shared& shared) {
   std::uint64_t next = 1, from = 0;
   std::uint64_t newest[key_count] = {};

@@ -359,8 +359,9 @@ TEST(Job, a_card_that_grows_while_it_is_read_through_a_window) {
   writer.join();
 }
 
-// Processes of other namespaces look while a job goes and the next one takes its place: they find it, or nothing.
-// (TSan would see the immutable fields of the next job being written: the looker's view is stale by design.)
+// Processes of other namespaces look while a job goes and the next one takes its place: they find it, or
+// nothing. (TSan would see the immutable fields of the next job being written: the looker's view is stale by
+// design.)
 TEST(Job, looking_while_it_is_retired_is_harmless) {
   if (testing::thread_sanitized) GTEST_SKIP() << "a stale view of a retired job races by design";
   testing::Watchdog watchdog;

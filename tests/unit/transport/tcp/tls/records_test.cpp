@@ -134,8 +134,8 @@ std::vector<std::byte> bytes_of(std::string_view digits) {
   return out;
 }
 
-/// RFC 8448, section 3, "Simple 1-RTT Handshake": the secrets of application data, and what each side sends under them. With
-/// TLS_AES_128_GCM_SHA256: the RFC has no other.
+/// RFC 8448, section 3, "Simple 1-RTT Handshake": the secrets of application data, and what each side sends
+/// under them. With TLS_AES_128_GCM_SHA256: the RFC has no other.
 TEST_F(Records, are_those_of_rfc_8448) {
   const std::unique_ptr<EVP_CIPHER, FreeCipher> cipher(
       ::EVP_CIPHER_fetch(library_.get(), "AES-128-GCM", nullptr));
