@@ -40,7 +40,8 @@ if(WEFT_UCX)
   pkg_check_modules(UCX IMPORTED_TARGET ucx>=1.13)
 endif()
 if(LIBFABRIC_FOUND)
-  pkg_check_modules(VERBS IMPORTED_TARGET libibverbs)  # asked only what a card allows; without it, rxm's defaults stand
+  # libibverbs is asked only what a card allows; without it the defaults of rxm stand.
+  pkg_check_modules(VERBS IMPORTED_TARGET libibverbs)
   message(STATUS "Transport ofi: libfabric ${LIBFABRIC_VERSION}")
 elseif(WEFT_OFI)
   message(STATUS "Transport ofi: not built, pkg-config knows no libfabric of 1.15 or newer (Debian: libfabric-dev)")

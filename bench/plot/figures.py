@@ -19,7 +19,8 @@ class Figure:
     axis: str          # ranks, hosts or bytes
     bytes: int = None  # of the points; None: any
     several: bool = False  # hosts, not one
-    floors: tuple = ()     # ways to do the unavoidable, each a tuple of benches that are added up; the fastest counts
+    # Ways to do the unavoidable, each a tuple of benches that are added up; the fastest counts.
+    floors: tuple = ()
     floor_text: str = ""
     floor_is_level: bool = False  # one value, of few processes, holds for all places
 

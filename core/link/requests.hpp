@@ -173,8 +173,9 @@ struct GroupVerdict {
   static constexpr auto type = MessageType::group_verdict;
   std::uint64_t number = 0;
   std::uint8_t was_heard = 0;  ///< there was a handler
-  pmix_status_t status =
-      PMIX_ERR_UNREACH;  ///< the first of a handler that is neither success nor an action; another: the process is gone
+  /// The first status of a handler that is neither success nor an action. PMIX_ERR_UNREACH where no handler
+  /// was there: the process is gone.
+  pmix_status_t status = PMIX_ERR_UNREACH;
   data::Infos results;
 };
 template <class Archive>

@@ -21,7 +21,9 @@ RXM = {"FI_UNIVERSE_SIZE": "16", "FI_OFI_RXM_MSG_TX_SIZE": "64", "FI_OFI_RXM_MSG
 PATIENCE = {"WEFT_LAUNCH_TIMEOUT": "300", "WEFT_LOST_AFTER": "120"}
 RUN_LIMIT_S = 120
 MESSAGE_BYTES, READ_BYTES = 64, 256
-TELLS_OF_LOSS = "bare, that tells of a lost peer"  # a side of ucx alone: what Weft's connections do, and ofi's by themselves
+# This side is measured of ucx alone: Weft's connections tell of a lost peer, and those of ofi do so by
+# themselves.
+TELLS_OF_LOSS = "bare, that tells of a lost peer"
 PAUSE_MS = 50  # as weftbench's let_others_sleep()
 NODES, RANKS = 2, 2  # virtual nodes, and ranks on each
 # A card's first page has room for so many repeats of the first touch; what is longer is asked for by a

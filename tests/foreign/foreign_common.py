@@ -113,7 +113,8 @@ class Jobs(unittest.TestCase):
 
     def launch(self, command, data=b""):
         launch = Launch(command, self.env, data)
-        self.addCleanup(lambda: launch.status is None and launch.stop())  # a test that failed has not ended it
+        # A test that failed has not ended it.
+        self.addCleanup(lambda: launch.status is None and launch.stop())
         return launch
 
     def start_mpi(self, name, *words, ranks=None, **more):
@@ -194,7 +195,8 @@ def on_hosts(name, count, run):
             try:
                 run(inside)
             finally:
-                hosts("down", "--set", name)  # before the folder goes: each host may have mounted something in it
+                # The hosts end before the folder goes: each may have mounted something in it.
+                hosts("down", "--set", name)
                 inside.end()
     finally:
         hosts("down", "--set", name)

@@ -43,7 +43,8 @@ class OwnersDaemonAsleep(unittest.TestCase):
         words = ["init", "put:200", "commit", "fence", "only:0", "reach:ready", "hold", "get:1", "reach:got", "all", "fence", "finalize"]
         with Job(Shape(HOSTS, (("WEFT_TRANSPORT", FABRICS[fabric]), ("WEFT_LOST_AFTER", "1000"))), words, options=AGENT, ranks=2) as run:
             run.reach("ready")
-            on_lab1("pkill", "-STOP", "-x", "weftrun-guard")  # it kills a daemon that hangs; the daemon ends it, stopped or not
+            # The guard kills a daemon that hangs; the daemon ends its guard, stopped or not.
+            on_lab1("pkill", "-STOP", "-x", "weftrun-guard")
             on_lab1("pkill", "-STOP", "-x", "weftd")
             run.release()
             run.reach("got")

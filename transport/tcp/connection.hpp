@@ -42,8 +42,10 @@ class Connection : public EventSource {
   enum class State : std::uint8_t {
     connecting,
     handshaking,
-    proved,  ///< of the connecting side, whose handshake is complete: the other may have dropped the connection before it saw that
-    open,    ///< both sides know
+    /// Of the connecting side, whose handshake is complete: the other side may have dropped the connection
+    /// before it saw the proof.
+    proved,
+    open,  ///< both sides know
     closed
   };
 

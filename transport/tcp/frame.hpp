@@ -16,7 +16,9 @@ enum class FrameKind : std::uint8_t {
   message = 1,  ///< number: bytes of the caller's header, which stands before the payload
   get,          ///< number: the reader's ticket; the body is a GetRequest
   reply,        ///< number: the ticket; the body is the next piece of what was asked for
-  welcome  ///< the first of the accepting side, and of no other: it has seen the connecting side's proof. Without a body
+  /// The first frame of the accepting side, and of no other: it has seen the connecting side's proof. Without
+  /// a body.
+  welcome
 };
 
 /// In front of each.

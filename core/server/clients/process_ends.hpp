@@ -24,8 +24,9 @@ namespace weft::server {
 struct ProcessEnd {
   static constexpr std::uint16_t wire_version = 1;
   pmix_proc_t proc{};
-  bool is_loss =
-      false;  ///< it was connected, and has not finalized; else the host has taken it away, and tells of it what there is to tell
+  /// The process was connected, and has not finalized. False: its host has taken it away, and tells others of
+  /// it what there is to tell.
+  bool is_loss = false;
 };
 template <class Archive>
 void fields(Archive& archive, ProcessEnd& m) {

@@ -28,9 +28,12 @@ class BoardMember {
   /// What the arrival obliges the caller to, once.
   enum class Owed {
     nothing,
-    notices,  ///< the generation ended and a member wants a message: the server sends it (NoticeKind::board_ended)
-    exchange,  ///< the last local arrival of a set that spans nodes: the server goes on (NoticeKind::board_full)
-    absence,  ///< the board of a fence that the host carries is broken: the server tells the host (link::TurnedAway)
+    /// The generation ended and a member wants a message: the server sends it (NoticeKind::board_ended).
+    notices,
+    /// The last local arrival of a set that spans nodes: the server goes on (NoticeKind::board_full).
+    exchange,
+    /// The board of a fence that the host carries is broken: the server tells the host (link::TurnedAway).
+    absence,
   };
   struct Step {
     std::optional<pmix_status_t> status;  ///< of the ended fence; nothing while it is open

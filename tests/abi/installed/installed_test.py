@@ -80,7 +80,8 @@ class Installed(unittest.TestCase):
 
     def test_a_program_finds_the_library_that_it_was_built_with(self):
         program = self.program()
-        self.assertEqual(run_paths(program), (None, str(self.lib)))  # no RPATH: weftrun puts its own library before a RUNPATH
+        # No RPATH: weftrun puts its own library before a RUNPATH.
+        self.assertEqual(run_paths(program), (None, str(self.lib)))
         run(program, 0, self.lib, env=self.env)
 
     def test_so_does_a_program_of_a_library_that_uses_it(self):

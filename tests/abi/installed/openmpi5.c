@@ -20,7 +20,8 @@ static pmix_proc_t self;
   } while (0)
 #define WORKS(call) CHECK(PMIX_SUCCESS == (call))
 
-/* As Open MPI 5 finds the number of process sets: a size_t that is 0 is passed as if it were a pointer to the place. */
+/* As Open MPI 5 finds the number of process sets: it passes a size_t that is 0 as if that were a pointer to
+ * the place. */
 static size_t number_of_sets(const pmix_value_t* value, size_t known) {
   size_t number = 0, size = 0;
   pmix_value_t copy = *value;

@@ -26,7 +26,8 @@ from weftrun_common import CLIENT, WATCHDOG, finish, kill_quietly, own_lines, re
 
 MOST_SILENT = 64  # connections that a server keeps of peers that have not proved the key
 MOST_MEMORY = 48 << 10  # KiB
-MOST_AT_ONCE = 16 << 10  # KiB that a server may have more of, at any moment, while processes connect without end
+# KiB that a server may have more of, at any moment, while processes connect without end.
+MOST_AT_ONCE = 16 << 10
 STORM_SECONDS = 5
 SEED = int(os.environ.get("WEFT_TEST_SEED", "1"))
 

@@ -292,7 +292,8 @@ class Job(unittest.TestCase):
         PMIx_Init on."""
         free = ("--bind-to", "none")
         nodes = pathlib.Path("/sys/devices/system/node/online")
-        if not nodes.exists() or nodes.read_text().strip() == "0":  # for the memory of several NUMA nodes the library needs that file
+        # For the memory of several NUMA nodes the library needs that file.
+        if not nodes.exists() or nodes.read_text().strip() == "0":
             result = run(*free, "-n", "2", "sh", "-c", "grep -c weft/topology.so /proc/$PPID/maps || true")
             self.assertEqual(result.stdout.split(), [b"0", b"0"], result.stderr)
         ranks = self.keys("--tag-output", *free, "-n", "2", CLIENT, "init", "near_locality:0", "near_locality:1", "finalize")

@@ -77,7 +77,8 @@ class Output(Nodes):
         self.assertEqual(sorted(place[0] for place in places), list(range(7)))
         self.assertTrue(all(place[0] == place[1] and place[2] == 7 for place in places))
         shares = sorted(place[4] for place in places)
-        self.assertEqual(sum(1 / share for share in shares), 3)  # each node's ranks agree on how many they are
+        # Each node's ranks agree on how many they are.
+        self.assertEqual(sum(1 / share for share in shares), 3)
         self.assertTrue(all(place[3] < place[4] for place in places))
 
     def test_keys(self):

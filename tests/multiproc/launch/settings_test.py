@@ -57,7 +57,8 @@ class Settings(unittest.TestCase):
         self.assertEqual(len(registered), 2, told)  # at each server
         self.assertTrue(all("4 ranks on 2 nodes" in message for message in registered), registered)
         transport = [message for _, part, message in told if part == "transport"]
-        self.assertEqual(transport, ["other nodes are reached by shm: it was asked for"] * 3)  # the daemons and weftrun
+        # A line of each: two daemons and weftrun.
+        self.assertEqual(transport, ["other nodes are reached by shm: it was asked for"] * 3)
 
     def test_levels_are_for_parts(self):
         told = self.lines(*TWO_NODES, WEFT_LOG="debug:clients,debug:fences")

@@ -101,7 +101,8 @@ class ShmEndpoint final : public Endpoint {
 
   Memory shared_;
   Fd listener_;
-  Fd retry_;  ///< a timer: the listener was let go for want of descriptors or memory, and is watched again after a pause
+  /// A timer: the listener was let go for want of descriptors or memory, and is watched again after a pause.
+  Fd retry_;
   Fd epoll_;
   Fd self_event_;  ///< an eventfd that wakes this endpoint for operations started between arm() and the sleep
   EventSource listener_source_{EventSource::Kind::listener}, retry_source_{EventSource::Kind::retry},
