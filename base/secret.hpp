@@ -22,7 +22,7 @@ class Secret {
   Secret() = default;
   /// Throws std::bad_alloc.
   explicit Secret(Bytes bytes);
-  /// Of the kernel's random numbers. Throws std::bad_alloc, and std::system_error where the kernel has none.
+  /// Random bytes from the kernel. Throws std::bad_alloc, and std::system_error where the kernel has none.
   static Secret random(std::size_t bytes);
 
   Bytes bytes() const noexcept;

@@ -36,7 +36,7 @@ class EarlyMessages {
   void keep(NodeNumber from, const MessageHeader& header, Bytes payload) noexcept;
   /// What was kept for that collective; its bytes are free for others again.
   Kept take(const Key& key) noexcept;
-  /// Others whose signature begins as this one: of each the node that was heard first.
+  /// Collectives of other signatures with the same upper half, each with the node whose message came first.
   std::vector<std::pair<Key, NodeNumber>> like(const Signature& signature) const;
   std::uint64_t bytes() const noexcept { return bytes_; }
 

@@ -34,7 +34,7 @@ namespace weft::collectives {
 struct Outcome {
   Result<void> result;
   std::optional<NodeNumber> lost;  ///< the node whose loss ended it, if one did
-  /// Of an exchange that went well. The bytes are valid during the call.
+  /// What the members gave to an exchange that went well. The bytes are valid during the call.
   const Contributions& contributions;
   bool is_without_data = false;  ///< it went well, and what the others contributed has not come
 };
@@ -75,7 +75,7 @@ class Engine {
   Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
-  /// It has begun here and not ended. Right after begin(): no other member had ended it before.
+  /// The collective has begun here and not ended. Right after begin(): no other member had ended it before.
   bool is_open(const Signature& signature, Generation generation) const {
     return open_.find({signature, generation}) != open_.end();
   }
@@ -86,14 +86,14 @@ class Engine {
   using Key = std::pair<Signature, Generation>;
   /// The node is lost: what is open with it is suspended from here on. Again: no effect.
   void suspend(NodeNumber lost) noexcept;
-  /// What is suspended, and waits for settle().
+  /// A collective is suspended, and waits for settle().
   bool has_undecided() const noexcept;
-  /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost:
-  /// ascending.
+  /// The suspended collectives with one of the lost nodes, each as having failed with the first lost node
+  /// that is a member. lost: ascending.
   std::vector<End> undecided(const std::vector<NodeNumber>& lost) const;
   /// The latest ends here of collectives with one of these nodes (past.hpp).
   std::vector<End> ended(const std::vector<NodeNumber>& with) const;
-  /// What was contributed to one of these that has ended well, as long as it is kept; null: it is not.
+  /// The contributions to a collective that has ended well, as long as they are kept; null: they are not.
   const Contributions* result_of(const Key& key) const {
     return past_.contributions_of(key.first, key.second);
   }

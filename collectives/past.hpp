@@ -17,7 +17,7 @@
 
 namespace weft::collectives {
 
-/// Of all members, by their order.
+/// What each member contributed, in the order of the members.
 using Contributions = std::vector<std::vector<std::byte>>;
 
 /// How a collective has ended at a node.
@@ -44,7 +44,7 @@ class Past {
   /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log
   /// most_ends).
   void add(const End& end, std::vector<NodeNumber> members, Contributions contributions);
-  /// Of collectives with one of these nodes.
+  /// The ends of collectives that have one of these nodes as a member.
   std::vector<End> with(const std::vector<NodeNumber>& nodes) const;
   /// Null: not kept.
   const Contributions* contributions_of(const Signature& signature, Generation generation) const;

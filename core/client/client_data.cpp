@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t max_key_bytes = PMIX_MAX_KEYLEN;
 
-/// Of PMIX_DEL_GLOBAL and the like: where the key is deleted. Any other scope is itself.
+/// The scope in which PMIX_DEL_GLOBAL and the like delete a key. Any other scope is returned as it is.
 pmix_scope_t scope_of_deletion(pmix_scope_t scope) noexcept {
   switch (scope) {
     case PMIX_DEL_LOCAL:

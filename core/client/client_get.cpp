@@ -69,8 +69,8 @@ Result<data::Value> Client::segment_value(const pmix_proc_t& proc, std::string_v
   auto value = is_of_own_job ? store::lookup(own_job_, proc.rank, key, how, {true, self_.rank})
                : other       ? store::lookup(*other, proc.rank, key, how, {})
                              : fail(Errc::not_found);
-  // What is missing, or an array of what is there, the server knows better. Assigned, so that a hit is not
-  // moved.
+  // The server knows more than this process of a value that is missing, and of an array of what is there. The
+  // result is assigned, so that a hit is not moved.
   if ((!value || value->get().type == PMIX_DATA_ARRAY) &&
       (segment_.is_incomplete() || (other && has_hidden_card(*other, proc.rank))))
     value = fail(Errc::not_found);
@@ -83,7 +83,7 @@ Result<data::Value> Client::segment_or_private_value(const pmix_proc_t& proc, st
   if (value || value.error().code != Errc::not_found) return value;
   if (how.realm == store::Realm::session && how.session && sees_segment())
     if (auto other = store::lookup_session(segment_.bytes(), *how.session, key)) return other;
-  // Of what was put without a card the server knows the scope, and this process only the value.
+  // The server knows the scope of a value that was put without a card; this process knows only the value.
   if (sees_segment() || singleton_ || how.scope == PMIX_SCOPE_UNDEF) value = private_value(proc, key);
   return value;
 }

@@ -40,7 +40,7 @@ class Recent {
     for (const auto& entry : entries_) see(entry.number, entry.item);
   }
 
-  /// Of a number that is not there (any more): without effect.
+  /// A number that is not there, or not any more, has no effect.
   void erase(std::uint64_t number) {
     const auto at =
         std::lower_bound(entries_.begin(), entries_.end(), number,

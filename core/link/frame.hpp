@@ -18,7 +18,7 @@ namespace weft::link {
 inline constexpr std::uint16_t wire_version = 7;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;
-/// Of requests that carry names and directives, and no data of the program's.
+/// The longest payload of a request that carries names and directives, and no data of the program's.
 inline constexpr std::uint32_t max_request = 64u << 20;
 
 enum class MessageType : std::uint16_t {

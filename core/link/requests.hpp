@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a client asks of its server's host, publish, spawn, connect and the like, and what clients and servers
-// say of groups. A request is answered by `done`, a status, or by `answer`. As in messages.hpp: a struct with
-// its fields beside it, and its type.
+// say of groups. A request is answered by `done`, a status, or by `answer`. As in messages.hpp each
+// is a struct with its fields beside it, and its type.
 #pragma once
 
 #include <string>
@@ -94,9 +94,9 @@ void fields(Archive& archive, GroupDestruct& m) {
   archive(m.group, m.directives, m.waited_ms);
 }
 
-/// Of a construct, as the bytes that are the value of its answer: the members by group rank. It may offer
-/// those of this node a board for their next constructs with the same array of members, and for the destructs
-/// and fences of those.
+/// The value of the answer to a construct, as bytes: the members by group rank. The answer may offer the
+/// members of this node a board for their next constructs with the same array of members, and for the
+/// destructs and fences of those groups.
 struct GroupMembers {
   RankRuns runs;
   std::uint8_t fences_by_host = 0;  ///< a fence of the group is one of its members, which the host carries

@@ -320,9 +320,9 @@ bool Server::run_ready() {
 
 // ---- the sockets
 
-/// This server's user, root, and the users of the clients that the host has registered. Of another user's
-/// processes as many may be silent at a time as there are registered clients of that user, and a few more; an
-/// honest one says hello at once.
+/// This server's user, root, and the users of the clients that the host has registered. As many processes of
+/// another user may be silent at a time as there are registered clients of that user, and a few more: an
+/// honest process says hello at once.
 bool Server::may_connect(uid_t user) const {
   if (user == ::getuid()) return true;
   const auto registered = rooms_->jobs.count_clients_of(user);

@@ -114,7 +114,7 @@ class Server final : ClientConnection::Owner {
   void collect_inventory(std::function<void(pmix_status_t, data::Infos)> done);
   void deliver_inventory(data::Infos infos, Done done);
   void query(link::Query query, Queries::Replied done);
-  /// As HostAttributes::add; without the loop.
+  /// HostAttributes::add(), by the calling thread, without the loop.
   pmix_status_t register_attributes(const std::string& function, std::vector<std::string> attributes);
   /// To the clients of this server that pull the output of its source.
   void deliver_output(OutputBytes output, Done done);

@@ -19,7 +19,8 @@ void set_local_xml_source(std::function<std::string()> source);
 /// failed).
 Result<void*> local_topology();
 
-/// The same, or a topology without devices if none is loaded yet: for localities, and never handed out.
+/// The topology of this node, or one without devices if none is loaded yet: for localities, and never handed
+/// out.
 Result<const void*> local_processors();
 
 /// The locality string, with the name of its source, of all processors where the calling thread may run.

@@ -26,10 +26,10 @@ struct CallSlot {
 
 /// This thread's; null before its first call.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit CallSlot* own_call_slot;
-/// The same, made where there is none. Throws std::bad_alloc.
+/// The calling thread's slot, made where there is none. Throws std::bad_alloc.
 [[gnu::cold]] CallSlot& make_call_slot();
 
-/// As long as it lives the thread is inside.
+/// As long as this object lives its thread counts as being inside a call.
 class InCall {
  public:
   InCall() : slot_(own_call_slot != nullptr ? *own_call_slot : make_call_slot()) {

@@ -33,7 +33,7 @@ pmix_status_t guarded(Body&& body, const char* function = __builtin_FUNCTION()) 
   }
 }
 
-/// The same for bodies that speak in statuses themselves.
+/// As guarded(), for bodies that return statuses themselves.
 template <class Body>
 pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   try {
@@ -44,9 +44,9 @@ pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCT
   }
 }
 
-/// The same for a call that takes directives. Nothing happens where there are none although some are said to
-/// be (PMIX_ERR_BAD_PARAM), and where the caller requires one that the call does not understand
-/// (PMIX_ERR_NOT_SUPPORTED; core/data/names/call_attributes.hpp).
+/// As guarded_status(), for a call that takes directives. The body does not run where the array is NULL
+/// although its length is not 0 (PMIX_ERR_BAD_PARAM), nor where the caller requires a directive that the call
+/// does not understand (PMIX_ERR_NOT_SUPPORTED; core/data/names/call_attributes.hpp).
 template <class Body>
 pmix_status_t guarded_directives(const pmix_info_t* infos, std::size_t ninfo, Body&& body,
                                  const char* function = __builtin_FUNCTION()) noexcept {

@@ -25,7 +25,7 @@ pmix_status_t ask_to_be_member(const Message& message, pmix_info_t** results, st
 template <class Message>
 pmix_status_t ask_to_be_member_later(const Message& message, pmix_info_cbfunc_t cbfunc, void* cbdata);
 
-/// The same the other way: it is a member no more, if the call goes well.
+/// Asks, and waits, as ask_to_be_member(): if the call goes well this process is a member no more.
 template <class Message>
 pmix_status_t ask_to_go(const Message& message);
 template <class Message>

@@ -81,7 +81,7 @@ Result<Part> answer_of_library(Query& query, const Infos& of_host) {
   return part;
 }
 
-/// Of a query of which the library has answered all that is left to answer.
+/// The status of a query that the library has answered alone: no key of it is left for the server.
 pmix_status_t status_alone(const Part& part) {
   return part.with(part.infos.size() == 0 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
 }
@@ -125,7 +125,7 @@ struct Reply {
   }
 };
 
-/// Another status than PMIX_SUCCESS: `reply` is not given.
+/// Returns PMIX_SUCCESS, or another status: `reply` is not called then.
 pmix_status_t ask_later(Role& role, Query query, const Infos& of_host, const Reply& reply) {
   auto answered = answer_of_library(query, of_host);
   if (!answered) return weft::abi::to_status(answered.error());

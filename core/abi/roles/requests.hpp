@@ -25,7 +25,7 @@ pmix_status_t guarded_ask(Body&& body, const char* function = __builtin_FUNCTION
       function);
 }
 
-/// done(answer) runs on the library's thread. Another status than PMIX_SUCCESS: it never will.
+/// done(answer) runs on the library's thread. Returns PMIX_SUCCESS, or another status: done never runs then.
 template <class Message>
 pmix_status_t ask_later(const Message& message, std::function<void(link::Answer)> done) {
   pmix_status_t why_not = PMIX_SUCCESS;
@@ -35,7 +35,7 @@ pmix_status_t ask_later(const Message& message, std::function<void(link::Answer)
   return PMIX_SUCCESS;
 }
 
-/// The same for a pmix_op_cbfunc_t, which may be NULL.
+/// As ask_later(), with a pmix_op_cbfunc_t, which may be NULL.
 template <class Message>
 pmix_status_t ask_later(const Message& message, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return ask_later(message, [cbfunc, cbdata](const link::Answer& answer) {

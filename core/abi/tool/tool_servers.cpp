@@ -89,8 +89,8 @@ pmix_status_t PMIx_tool_set_server(const pmix_proc_t* server, pmix_info_t info[]
   });
 }
 
-/// PMIx_tool_connect_to_server: attaches to a server in place of the primary, which it hangs up on. As
-/// PMIx_tool_attach_to_server otherwise.
+/// PMIx_tool_connect_to_server: attaches to a server in place of the primary, which it hangs up on. All
+/// else is as with PMIx_tool_attach_to_server.
 pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* tool = roles().tool();

@@ -42,7 +42,7 @@ class Connection {
   Result<void> send(link::MessageType type, Bytes payload);
   /// The answer, or peer_lost, comes to `reply` on the thread; exactly once.
   void request(link::MessageType type, Bytes payload, Reply reply);
-  /// The same, waiting. On the thread itself it goes on serving until its answer is there.
+  /// Sends a request and waits for its answer; on the thread itself by serving until the answer is there.
   Result<link::Frame> ask(link::MessageType type, Bytes payload);
   /// The two halves of ask(): the message leaves in order with the caller's others; the caller may release
   /// its locks before it waits.

@@ -49,7 +49,7 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
     const bool is_told = for_host != nullptr && is_by_host();
     return is_told ? take_ticket_and_tell(wants, std::move(*for_host)) : member_.enter(wants);
   }
-  /// The same for an operation of a group.
+  /// A ticket for an operation of a group at this board.
   std::optional<Ticket> take_group_ticket(std::uint64_t tag) { return member_.enter({}, tag); }
   /// Returns after all members entered, or why not: the status of the verdict, PMIX_ERR_LOST_CONNECTION when
   /// the server is gone. Cost: one compare-and-swap, one wake by the last arriver.

@@ -31,7 +31,8 @@ class Fences {
   /// Source: PMIx Standard, chapter "Synchronization and Data Access Operations", PMIx_Fence.
   [[gnu::hot]] pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                                    std::size_t ninfo);
-  /// The same without blocking: done(status) runs on the connection's thread, unless this returns an error.
+  /// As fence(), without blocking: done(status) runs on the connection's thread, unless this returns an
+  /// error.
   pmix_status_t fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo, std::function<void(pmix_status_t)> done);
 

@@ -46,7 +46,7 @@ class GroupMeetings {
   };
 
   GroupMeetings(const pmix_proc_t& self, Connection& connection) : self_(self), connection_(connection) {}
-  /// As Fences::attach(). Until then every operation is a message.
+  /// REQUIRES: before the first operation that may use a board. Until then every operation is a message.
   void attach(shm::SegmentWindows& segment, const store::JobView& job, Control& control);
 
   /// members: gets the group's, by group rank, if it has ended.
@@ -54,7 +54,8 @@ class GroupMeetings {
                     link::RankRuns& members);
   /// members: of the group, as construct gave them.
   Outcome destruct(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
-  /// As destruct. The cards of members of other nodes come, whatever PMIX_COLLECT_DATA says.
+  /// As destruct(), for a fence of the group. The cards of members of other nodes come, whatever
+  /// PMIX_COLLECT_DATA says.
   Outcome fence(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
   /// A construct with that array has ended by message.
   void take_seat(Procs procs, const link::GroupMembers& offer);

@@ -58,7 +58,7 @@ class Tool {
   pmix_status_t set_primary(const pmix_proc_t& server, bool waits, data::Timeout timeout);
   /// The primary first, the others in the order in which they came.
   std::vector<pmix_proc_t> servers();
-  /// Of the primary; nothing: there is none.
+  /// The name of the primary server; nothing: there is none.
   std::optional<pmix_proc_t> server_name();
   /// The connection that requests go by; null: there is no primary.
   std::shared_ptr<Connection> server_connection();
@@ -89,7 +89,7 @@ class Tool {
   pmix_status_t await(const std::function<void(Done)>& start);
   bool on_thread();
   void run_later(std::function<void()> task);
-  /// As those of Connection, of all servers, also of those that come.
+  /// As Connection::stop_thread(), for the connections to all servers, later ones included.
   void stop_thread(bool flushes);
   void progress();
   bool is_driven_by_calls() {

@@ -31,8 +31,9 @@ inline constexpr std::chrono::seconds entry_limit{10};
 /// PMIX_ERR_UNREACH (there is none), _NO_PERMISSIONS (another user's), _TIMEOUT (it says nothing),
 /// _NOT_SUPPORTED (another release).
 Greeting look_at(const std::string& socket, Chosen chosen);
-/// Wants to be let in under that name; without a namespace the server gives one. The same errors, _TIMEOUT
-/// also where its host does not decide within the limit, and those of the server and its host.
+/// Wants to be let in under that name; without a namespace the server gives one. Errors as above;
+/// _TIMEOUT also where the server's host does not decide within the limit; and the errors of the server and
+/// its host.
 Greeting enter(const std::string& socket, Chosen chosen, const pmix_proc_t& self, const std::string& version,
                std::chrono::seconds limit);
 

@@ -31,8 +31,8 @@ std::span<const CallAttributes> calls_with_attributes() noexcept;
 /// Null: a call without attributes, or none of that name. `call` may end with "_nb".
 const CallAttributes* attributes_of(std::string_view call) noexcept;
 
-/// Of an attribute by its key or its name; borrows from it. The type of one that is not the Standard's is
-/// PMIX_UNDEF.
+/// Describes an attribute, which is given by its key or its name; borrows from the argument. The type of one
+/// that is not the Standard's is PMIX_UNDEF.
 /// attribute: at most PMIX_MAX_KEYLEN chars.
 pmix_regattr_t description_of(const char* attribute) noexcept;
 

@@ -23,7 +23,7 @@ inline constexpr std::chrono::seconds longest_timeout{1'000'000'000};
 /// In seconds; 0 is no limit. Errors: type_mismatch, for a value that is no whole number or is negative.
 Result<Timeout> timeout_of(const pmix_value_t& value);
 
-/// Of PMIX_TIMEOUT among these; none: no limit. Errors: as timeout_of.
+/// The value of PMIX_TIMEOUT among these directives; without it there is no limit. Errors: as timeout_of().
 Result<Timeout> timeout_in(const Infos& directives);
 
 /// The end of a wait that begins now. Inline: every fence without a timeout comes through here.
@@ -31,7 +31,7 @@ inline Deadline deadline_after(const Timeout& timeout) noexcept {
   if (!timeout) return std::nullopt;
   return std::chrono::steady_clock::now() + std::min(*timeout, longest_timeout);
 }
-/// Of one that began at that time.
+/// The end of a wait that began at `since`.
 inline Deadline deadline_after(const Timeout& timeout, std::chrono::steady_clock::time_point since) noexcept {
   if (!timeout) return std::nullopt;
   return since + std::min(*timeout, longest_timeout);

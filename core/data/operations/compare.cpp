@@ -200,7 +200,7 @@ pmix_value_cmp_t compare_values(const pmix_value_t& first, const pmix_value_t& s
 std::size_t element_bytes(pmix_data_type_t number, const void* element) noexcept {
   const Type* type = find_type(number);
   if (type == nullptr || element == nullptr) return 0;
-  // Of a text and an object the data counts, not the pointer to it.
+  // A text and an object are compared by their data, not by the pointer to it.
   const bool is_reference =
       type->shape == Shape::text || type->shape == Shape::blob || type->shape == Shape::value;
   return (is_reference ? 0 : type->width) + owned_bytes(*type, element);

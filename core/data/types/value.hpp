@@ -125,10 +125,10 @@ class Infos {
   std::vector<pmix_info_t> list_;
 };
 
-/// Of a directive: a true boolean, or PMIX_UNDEF (merely present, which the Standard counts as true), or a
-/// string that says "true", "yes" or a positive number. Every other type is false.
+/// Whether a directive is set: a true boolean, or PMIX_UNDEF (merely present, which the Standard counts as
+/// true), or a string that says "true", "yes" or a positive number. Every other type is false.
 bool is_true(const pmix_value_t& value) noexcept;
-/// The same with "neither true nor false" told apart.
+/// As is_true(), with "neither true nor false" told apart.
 pmix_boolean_t truth(const pmix_value_t& value) noexcept;
 /// Any integer type, booleans not included, that holds no negative number; not_found for others, so that
 /// callers treat a wrong type as missing.

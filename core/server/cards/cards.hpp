@@ -20,7 +20,8 @@ class Cards {
  public:
   /// cluster: null where there is no other node.
   Cards(Jobs& jobs, Host& host, Cluster* cluster);
-  /// As Rooms::join(). What is registered is offered at once.
+  /// The cluster has been opened after this room was made (Rooms::join()). Registered jobs are offered at
+  /// once.
   void join(Cluster& cluster);
 
   /// The host does direct modex: then it brings all cards of other nodes.

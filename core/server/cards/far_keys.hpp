@@ -31,7 +31,7 @@ class FarKeys {
 
   /// cluster: null where there is no other node.
   FarKeys(Jobs& jobs, Cluster* cluster);
-  /// As Rooms::join().
+  /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Cluster& cluster);
   bool can_ask() const noexcept { return cluster_ != nullptr; }
   /// told: once. PMIX_ERR_NOT_FOUND: that node does not know it either; _UNREACH: the node is lost, or is

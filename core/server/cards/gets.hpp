@@ -29,7 +29,7 @@ class Gets {
 
   /// cluster: null where there is no other node. key_wait: WEFT_GET_WAIT of this server.
   Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster* cluster, std::chrono::milliseconds key_wait);
-  /// As Rooms::join().
+  /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Cluster& cluster);
 
   struct Request {

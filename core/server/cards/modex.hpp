@@ -51,7 +51,7 @@ class Modex {
   /// commit.
   void fetch(NodeNumber node, const pmix_proc_t& proc, Until until, FetchDone done);
   /// Has the server of the rank's node send what comes beyond position `beyond` of its log, as soon as there
-  /// is any. Those that await more from the same position share the request.
+  /// is any. Callers that await more from the same position share the request.
   void await_more(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, FetchDone done);
   void node_lost(NodeNumber node);
 

@@ -40,7 +40,7 @@ struct CleanupOrder {
   /// A directive of clean-up has that key.
   static bool has(std::string_view key) noexcept;
   bool empty() const noexcept { return files.empty() && directories.empty(); }
-  /// Of its paths, as they are kept.
+  /// The bytes of its paths, as they are kept.
   std::size_t bytes() const noexcept;
   /// Removes; what is not there or not `owner`'s is left alone without a word. Counts each entry that it has
   /// looked at.

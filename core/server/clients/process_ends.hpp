@@ -55,11 +55,11 @@ class ProcessEnds {
   };
   /// cluster, exchanges: null where there is no other node.
   ProcessEnds(const Rooms& rooms, Cluster* cluster, Exchanges* exchanges);
-  /// As Rooms::join() of the server.
+  /// The cluster has been opened after this room was made (Rooms::join() of the server).
   void join(Cluster& cluster, Exchanges& exchanges);
 
-  /// Of a client or tool, for whatever reason: what it has asked for ends without a reply. Its process may
-  /// have ended before, or not yet.
+  /// The connection of a client or tool has ended, for whatever reason: its open requests end without a
+  /// reply. Its process may have ended before, or not yet.
   void connection_closed(const ConnectionRef& connection);
 
   enum class How {

@@ -71,8 +71,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void close();
   /// Closes when all is read that the process has written, then calls `then`.
   void close_when_drained(std::function<void()> then = nullptr);
-  /// The same at the server's end, and not before what was sent to the process is in its socket, or
-  /// `patience` has passed.
+  /// Closes at the server's end, and not before what was sent to the process is in its socket, or `patience`
+  /// has passed.
   void close_when_exchanged(std::chrono::milliseconds patience = std::chrono::seconds(1));
   /// The host accepts the process: its frames, which wait in the socket until now, are read from here on.
   void admit();

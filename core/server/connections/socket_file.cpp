@@ -15,7 +15,7 @@
 namespace weft::server {
 namespace {
 
-/// Of a server of this user that ended without removing it: no process listens there.
+/// Whether a server of this user has ended without removing the file: no process listens there.
 bool is_left_behind(const std::filesystem::path& path) {
   struct stat info {};
   if (!link::is_server_name(path.filename().string()) || ::lstat(path.c_str(), &info) != 0) return false;

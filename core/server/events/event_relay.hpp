@@ -21,7 +21,7 @@ class EventRelay {
   /// host_tells_ends: it raises PMIX_EVENT_PROC_TERMINATED itself, with the exit code.
   EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
              Cluster* cluster, events::Registry& registry, bool host_tells_ends);
-  /// As Rooms::join().
+  /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Cluster& cluster);
 
   /// The client wants to hear of these codes; of none: of all. It gets those that have come already. Returns
@@ -34,7 +34,7 @@ class EventRelay {
   /// An event that the host has raised, for clients here or, by a custom range that names servers, for these.
   void notify(events::Event event, Done done);
 
-  /// The same for the clients of this server alone.
+  /// Gives an event to the clients of this server, and to no other process.
   void tell_clients(const events::Event& event) { spread(event, nullptr); }
 
   /// The namespace ends, and with it what is kept for its clients.

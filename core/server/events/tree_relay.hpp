@@ -26,7 +26,7 @@ namespace weft::server {
 
 using mesh::NodeNumber;
 
-/// Those directly below `node` in the tree of `count` nodes whose sender is `root`.
+/// The nodes directly below `node` in the tree of `count` nodes whose sender is `root`.
 std::vector<NodeNumber> nodes_below(NodeNumber node, NodeNumber root, NodeNumber count);
 
 /// Which numbers have come, of those that a sender counts from 1. What is missing below the latest 1024

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which events the host is asked to report, because a client of this server wants them: codes of the
-// environment and of programs. Others the host brings by itself. Source: PMIx Standard, chapter
+// environment and of programs. The host brings other codes by itself. Source: PMIx Standard, chapter
 // "Server-specific interfaces", pmix_server_register_events_fn_t and pmix_server_deregister_events_fn_t. The
 // loop's thread only.
 #pragma once

@@ -26,7 +26,7 @@ class CardExchange {
   CardExchange(Jobs& jobs, Host& host, Cards& cards, Gets& gets, Exchanges* exchanges)
       : jobs_(jobs), host_(host), cards_(cards), gets_(gets), exchanges_(exchanges), generated_(jobs) {}
 
-  /// As Rooms::join().
+  /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Exchanges& exchanges) noexcept { exchanges_ = &exchanges; }
 
   /// The servers do it, not the host.

@@ -13,7 +13,7 @@ namespace {
 
 enum class Form : std::uint8_t { plain = 0, compressed = 1 };
 
-/// As small as level 1 makes cards, in half to a third of the time.
+/// zstd's level -1 makes cards as small as level 1 does, in half to a third of the time.
 constexpr int level = -1;
 
 /// Once it is packed, it is worth expanding at all other nodes if it is smaller by an eighth.

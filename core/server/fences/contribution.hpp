@@ -40,7 +40,7 @@ class Packer {
   /// is set aside for it.
   static constexpr std::size_t most_compressed = std::size_t{64} << 20;
 
-  /// Of this node's contributions, in bytes.
+  /// What this node has contributed, in bytes.
   struct Counters {
     std::uint64_t plain = 0;   ///< as they would be without compression
     std::uint64_t packed = 0;  ///< as they were sent

@@ -115,7 +115,7 @@ class Exchanges {
   Cluster& cluster_;
   Jobs& jobs_;
   std::map<Key, Open> open_;
-  /// Of collectives that end as rivals: the newest generation. Of a forgotten one this node takes part when
+  /// The newest generation that ends as a rival, by signature. This node takes part in a forgotten one when
   /// it comes to it.
   Latest<collectives::Signature, collectives::Generation, most_rivals> passed_;
   /// The node of a rival of a forgotten one ends it, and the two nodes try again.

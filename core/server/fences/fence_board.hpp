@@ -106,7 +106,7 @@ class FenceBoard {
   std::vector<std::pair<std::uint32_t, pmix_status_t>> lost_meanwhile;  ///< members, while it is exchanged
   StuckClock clock;
 
-  // Of a set whose fences the host carries.
+  // For a set whose fences the host carries.
   struct Failed {
     bool collect;
     data::Infos directives;

@@ -42,7 +42,7 @@ class Fences {
   Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
          shm::Segment& segment, Settings settings);
   ~Fences();
-  /// As Rooms::join().
+  /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Cluster& cluster, Exchanges& exchanges);
 
   // Jobs and their processes.

@@ -19,8 +19,8 @@ class GeneratedInfo {
  public:
   explicit GeneratedInfo(Jobs& jobs) : jobs_(jobs) {}
 
-  /// Of the namespaces of these processes. Never empty: that there is a blob says that this node wants those
-  /// of the others.
+  /// The keys of the namespaces of these processes, as a blob. Never empty: that there is a blob says that
+  /// this node wants the keys of the others.
   Blob collect(const Procs& procs) const;
   /// Adds the keys of other nodes to the segment, where every reader of this node finds them. What the host
   /// registered here about this node and its ranks, and about the whole job, is not changed. Trusts no byte.

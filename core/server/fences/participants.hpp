@@ -23,9 +23,10 @@ class Participants {
   const Procs& procs() const noexcept { return shared_->procs; }
   const std::string& operation() const noexcept { return shared_->operation; }
   bool goes_on_smaller() const noexcept { return shared_->goes_on_smaller; }
-  /// Of the collectives: operations of other groups on the same set, and its fences, are others.
+  /// The signature of the collectives. Fences of the same set, and operations of other groups on it, have
+  /// others.
   const collectives::Signature& signature() const noexcept { return shared_->signature; }
-  /// Of the set alone, whatever it does.
+  /// The signature of the set alone, whatever it does.
   const collectives::Signature& set() const noexcept { return shared_->set; }
 
  private:

@@ -47,7 +47,7 @@ class StuckClock {
     reported_ = true;
     return true;
   }
-  /// Of a generation that a member is in: since the server first asked.
+  /// How long a generation that a member is in has been open: since the server first asked.
   std::chrono::milliseconds age(std::uint64_t generation, Clock::time_point now) {
     is_running(generation, true, now);
     return std::chrono::duration_cast<std::chrono::milliseconds>(now - since_);

@@ -48,7 +48,7 @@ struct Job {
     if (!memory_user) memory_user = user;
     return *memory_user == user;
   }
-  /// Of a registered client; null for others.
+  /// The host's object of a registered client; null for others.
   void* object_of(std::uint32_t rank) const {
     const auto client = clients.find(rank);
     return client == clients.end() ? nullptr : client->second.object;

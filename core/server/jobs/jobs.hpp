@@ -72,11 +72,11 @@ class Jobs {
   /// What another server names: ranks of jobs that are registered here, or a job by its wildcard, and few
   /// ranks of others, which may have ended here. So a damaged message costs no memory.
   bool may_be_named(const link::RankRuns& named) const;
-  /// The same, spelt out. Errors: corrupt.
+  /// The processes of these runs, spelt out. Errors: corrupt.
   Result<Procs> procs_of(const link::RankRuns& named) const;
   /// The nodes of these processes, ascending; empty: not all of them are known here.
   std::vector<NodeNumber> nodes_of(const Procs& procs) const;
-  /// Of a client of this node. Null: it is not connected, or lives elsewhere.
+  /// The connection of a client of this node. Null: it is not connected, or lives elsewhere.
   ConnectionRef connection_of(const pmix_proc_t& proc) const;
 
   /// What take_cards() has to say beside its status.

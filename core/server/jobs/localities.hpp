@@ -10,7 +10,7 @@
 
 namespace weft::server {
 
-/// Of the job, bool: its ranks on this node may use what this process may use.
+/// An attribute of the job, bool: its ranks on this node may use the processors that this process may use.
 inline constexpr std::string_view unbound_attribute = "weft.unbound";
 
 /// Gives the ranks of this node their locality, once a job, in the segment as if the host had. To be called

@@ -21,7 +21,7 @@ class FenceWatch {
   /// stuck_after: 0: nothing is reported. cluster, exchanges: null where there is no other node.
   FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster, Exchanges* exchanges,
              std::chrono::seconds stuck_after);
-  /// As Rooms::join().
+  /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Cluster& cluster, Exchanges& exchanges) noexcept {
     cluster_ = &cluster;
     exchanges_ = &exchanges;

@@ -27,7 +27,7 @@ class OwnReport {
         cluster_(cluster),
         started_(std::chrono::steady_clock::now()) {}
 
-  /// As Rooms::join().
+  /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Cluster& cluster) noexcept { cluster_ = &cluster; }
 
   NodeReport make(const ReportRequest& request) const;

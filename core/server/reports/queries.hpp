@@ -25,12 +25,13 @@ class Queries {
   Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
           const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets, GroupTable& groups,
           Cluster* cluster);
-  /// As Rooms::join().
+  /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Cluster& cluster);
 
-  /// Of the host, which is not asked itself. caller: whose namespace is meant where a query names none.
+  /// A query of the host, which is not asked itself. caller: whose namespace is meant where a query names
+  /// none.
   void query(const pmix_proc_t& caller, link::Query query, Replied done);
-  /// Of a client or tool; the kernel says whose process it is.
+  /// A query of a client or tool; the kernel says whose process it is.
   void query(const ConnectionRef& connection, std::uint64_t tag, link::Query query);
 
  private:

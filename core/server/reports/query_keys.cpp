@@ -213,8 +213,8 @@ std::string QueryKeys::namespaces(const QueryScope& scope, const Gathered& gathe
   return out;
 }
 
-/// An element for each namespace, or for the one that is named: an array of its name and what runs in it. Of
-/// one that is registered on other nodes only, the name.
+/// An element for each namespace, or for the one that is named: an array of its name and what runs in it. A
+/// namespace that is registered on other nodes only has the name alone.
 Result<data::Value> QueryKeys::namespace_info(const QueryScope& scope, const Gathered& gathered) const {
   data::Infos out;
   bool is_whole = true;
@@ -236,7 +236,7 @@ Result<data::Value> QueryKeys::namespace_info(const QueryScope& scope, const Gat
   return store::array_of(out);
 }
 
-/// Of this server: what a tool connects to. The host may have told a namespace another one.
+/// The URI of this server, which a tool connects to. The host may have told a namespace another one.
 Result<data::Value> QueryKeys::server_uri(const QueryScope& scope) const {
   if (!is_of_this_node(scope)) return fail(Errc::not_found, "of this node only");
   if (jobs_.find(scope.nspace) != nullptr) return of_realm(PMIX_SERVER_URI, scope);
@@ -244,7 +244,7 @@ Result<data::Value> QueryKeys::server_uri(const QueryScope& scope) const {
   return text(jobs_.server_uri());
 }
 
-/// Of those that have members on this node.
+/// Answers keys about groups that have members on this node.
 Result<data::Value> QueryKeys::of_groups(std::string_view key, const QueryScope& scope) const {
   if (key == PMIX_QUERY_NUM_GROUPS) return data::Value::of_size(groups_.size());
   if (key == PMIX_QUERY_GROUP_NAMES) {
@@ -263,7 +263,7 @@ Result<data::Value> QueryKeys::of_sets(std::string_view key, const QueryScope& s
   return procs_in(sets_.find(scope.set));
 }
 
-/// Of the node that the qualifiers name, or of all.
+/// The rows of the node that the qualifiers name, or of all nodes.
 Result<data::Value> QueryKeys::table(const QueryScope& scope, std::vector<ProcessRow> rows) const {
   const auto& job = *jobs_.find(scope.nspace);
   auto node = scope.how.nodeid;

@@ -108,8 +108,8 @@ class Board {
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
   [[gnu::hot]] Arrival arrive(std::uint32_t me, Generation generation, Wants wants = {},
                               Incarnation incarnation = 0) noexcept;
-  /// The same at a board of groups: full, too, where the members' tags differ, or are 0. members: by the
-  /// caller's own count.
+  /// arrive() at a board of groups: the outcome is `full`, too, where the members' tags differ, or are 0.
+  /// members: by the caller's own count.
   [[gnu::hot]] Arrival arrive_alike(std::uint32_t me, Generation generation, std::uint64_t tag,
                                     std::uint32_t members, Incarnation incarnation) noexcept;
   /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the

@@ -98,7 +98,7 @@ class RemoteCards {
   /// Any process. All records of a rank, oldest first. Errors: corrupt.
   Result<std::vector<CardRecord>> all(Link link) const;
 
-  /// The same for a reader that has no more than the first `bytes` of them mapped.
+  /// A view of these cards for a reader that has no more than the first `bytes` of them mapped.
   RemoteCards up_to(std::uint64_t bytes) const noexcept {
     auto out = *this;
     out.capacity_ = std::min(capacity_, bytes);

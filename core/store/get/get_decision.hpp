@@ -68,7 +68,7 @@ pmix_status_t status_of(GetStep step) noexcept;
 /// late, waits_for_keys, and a sees_jobs of false where it has no segment.
 GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
                   const GetDirectives& how) noexcept;
-/// The same where the job is not known, or the process that decides has no segment.
+/// The facts where the job is not known, or the process that decides has no segment.
 GetFacts facts_of(std::uint32_t rank, std::string_view key, const GetDirectives& how) noexcept;
 
 }  // namespace weft::store

@@ -248,7 +248,7 @@ Result<Found> find_value(const JobView& job, std::uint32_t rank, std::string_vie
                           : value_of_put_key<Found>(job, rank, key, hash, how, caller);
 }
 
-/// The same; a miss of a key that stands for an array looks again.
+/// find_value(); a miss of a key that stands for an array looks again.
 template <class Found>
 Result<Found> find_value_or_array(const JobView& job, std::uint32_t rank, std::string_view key,
                                   const GetDirectives& how, Caller caller) {
@@ -326,7 +326,7 @@ Result<Encoded> As<Encoded>::everything(const JobView& job, KeyOwner owner, Call
       found.emplace_back(key, std::move(out).take());
   }
   if (found.empty()) return fail(Errc::not_found);
-  // As docs/design/wire.md has an array of infos.
+  // The bytes are those of an array of infos in docs/design/wire.md.
   data::Writer out;
   out.u16(PMIX_DATA_ARRAY);
   out.u8(1);

@@ -39,8 +39,8 @@ inline bool is_reserved(std::string_view key) noexcept {
   return key.substr(0, 4) == "pmix";
 }
 
-/// Of an encoded value: it is none (PMIX_UNDEF), by which a rank deletes a key: a record like any other, the
-/// newest of its scope.
+/// Whether an encoded value is none (PMIX_UNDEF), by which a rank deletes a key: such a record is like any
+/// other, the newest of its scope.
 inline bool is_deletion(Bytes value) noexcept {
   data::Reader in(value);
   return in.u16() == PMIX_UNDEF;
@@ -69,8 +69,8 @@ Result<data::Value> lookup(const JobView& job, std::uint32_t rank, std::string_v
 
 /// A value as data::Value::decode() reads it, not looked into.
 using Encoded = std::vector<std::byte>;
-/// The same for a server, which passes on what a rank has put. What only another library can read, a topology
-/// or a cpuset, is read by the process that asked.
+/// lookup() for a server, which passes on what a rank has put. The process that asked reads what only another
+/// library can read, a topology or a cpuset.
 Result<Encoded> lookup_encoded(const JobView& job, std::uint32_t rank, std::string_view key,
                                const GetDirectives& how, Caller caller);
 

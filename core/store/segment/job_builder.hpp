@@ -62,7 +62,7 @@ class JobWriter {
   const JobView& view() const noexcept { return view_; }
   std::uint64_t offset() const noexcept { return offset_; }
 
-  /// As JobSpec::card_key, of a job that is laid out: before any of its ranks has attached.
+  /// Sets JobSpec::card_key of a job that is laid out. REQUIRES: no rank of it has attached.
   void check_cards_with(const CardKey& key) noexcept;
   /// Gives `rank` an entry in `locals` and a card on this node; returns its index, also if it has one
   /// already. Errors: no_space.

@@ -71,7 +71,7 @@ class JobView {
   Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
   /// The card of a local rank. local: below local_capacity of the header. Needs has_cards(), as the next two.
   KeyedLog card(std::uint32_t local) const noexcept;
-  /// The same for its writer: append() makes the checks that readers on other nodes expect.
+  /// card() for its writer: append() makes the checks that readers on other nodes expect.
   KeyedLog card_to_write(std::uint32_t local) const noexcept;
   Board& board() const noexcept { return *board_; }
 
