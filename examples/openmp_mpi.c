@@ -68,7 +68,7 @@ static void listen_as(struct side* side, pmix_status_t* codes, size_t count) {
   if (reference < 0) fail("PMIx_Register_event_handler", reference);
 }
 
-// As a runtime of OpenMP would: says what it is, and listens for other models.
+// Does what a runtime of OpenMP would do: says what it is, and listens for other models.
 static pmix_proc_t start_openmp(void) {
   pmix_proc_t me;
   pmix_info_t infos[4];

@@ -36,7 +36,7 @@ void Agent::run(int program) {
       if (errno == EINTR) continue;
       return;
     }
-    // What the program had written before its end is read first.
+    // Requests that the program had written before its end are read first.
     if (watched[0].revents != 0) {
       if (!read_some()) return;
     } else if (watched[1].revents != 0) {

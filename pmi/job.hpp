@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A PMIx job as PMI-1 and PMI-2 see it: ranks 0 to n-1 and one space of keys, in which a value has no owner.
-// What both libraries and weftpmi are made of.
+// Both libraries and weftpmi are made of it.
 #pragma once
 
 #include <pmix_common.h>
@@ -18,7 +18,7 @@ namespace weft::pmi {
 inline constexpr std::size_t name_room = 256, key_room = 64, value_room = 1024;
 static_assert(PMIX_MAX_NSLEN < name_room);
 
-/// Of one thread.
+/// One thread uses a Job.
 class Job {
  public:
   /// PMIx_Init. A process that no PMIx server started is the only rank of its own job; where the environment

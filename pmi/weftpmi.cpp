@@ -50,7 +50,8 @@ std::optional<std::uint32_t> number_in(const char* variable) {
   return number;
 }
 
-/// What a program reads before it makes its first request, from the variables of weftrun, mpirun and srun.
+/// The rank that a program reads before it makes its first request, from the variables of weftrun, mpirun and
+/// srun.
 std::optional<Rank> own_rank() {
   const auto rank = number_in("PMIX_RANK");
   auto size = number_in("OMPI_COMM_WORLD_SIZE");

@@ -30,7 +30,7 @@ enum class Command : std::uint8_t {
   lookup_name,
   spawn,
 };
-/// As they are on the wire.
+/// The names of commands on the wire.
 inline constexpr std::array<std::pair<std::string_view, Command>, 14> command_names{{
     {"init", Command::init},
     {"get_maxes", Command::get_maxes},
@@ -60,8 +60,8 @@ struct Request {
 /// long.
 std::optional<Request> read_request(std::string_view line);
 
-/// It can be told as a value: it fits the room that a program was told of, and ends no line. A rank may have
-/// put it by another interface.
+/// Whether a text can be told as a value: it fits the room that a program was told of, and ends no line. A
+/// rank may have put the text by another interface.
 bool is_value(std::string_view text) noexcept;
 
 /// Bytes in, requests out; keeps no more than one line.

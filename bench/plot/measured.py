@@ -6,7 +6,7 @@ import json
 import math
 import statistics
 
-# Of these the largest rank counts, not the median one.
+# Benches of which the slowest rank counts, not the median one.
 SLOWEST = {"init", "finalize", "launch_to_main", "launch_to_joined"}
 LAUNCHERS = {"slurmstepd": "Slurm", "prterun": "mpirun", "orterun": "mpirun", "mpirun.openmpi": "mpirun"}
 FLOOR = "floor"

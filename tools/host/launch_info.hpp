@@ -12,9 +12,9 @@ namespace weft::host {
 
 enum class Servers { left_out, included };
 
-/// Of a job of these programs: what each one's settings with a value change, and with Servers::included where
-/// all servers of the launch are that this one knows. Empty: nothing. Once this process is a server. Throws
-/// Stop (own_failure).
+/// The launch information of a job of these programs: what the settings with a value of each program change,
+/// and with Servers::included the contacts of all servers of the launch that this one knows. Empty: nothing.
+/// REQUIRES: this process is a server. Throws Stop (own_failure).
 std::string gather_launch_info(const std::string& nspace, const std::vector<job::App>& apps, Servers servers);
 
 /// bytes: of gather_launch_info(). Before a process of the job. Throws Stop (own_failure): the bytes are

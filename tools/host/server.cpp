@@ -77,7 +77,7 @@ std::string generated(pmix_status_t (*generate)(const pmix_cpuset_t*, char**), h
   return result;
 }
 
-/// Of ranks that are bound; those of others the library makes (`weft.unbound`).
+/// The localities of ranks that are bound; the library makes those of other ranks (`weft.unbound`).
 std::vector<Locality> localities_of(const JobMap& map) {
   std::vector<Locality> localities;
   if (map.policy.bind == job::BindTo::none) return localities;
@@ -150,8 +150,8 @@ InfoList about_job(const std::string& nspace) {
 
 }  // namespace
 
-/// Called on the library's thread. They only record what happened: the library must not wait for the loop of
-/// the tool.
+/// The upcalls run on the library's thread and only record what happened: the library must not wait for the
+/// loop of the tool.
 struct Upcalls {
   static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
                                  void*) {
@@ -171,8 +171,8 @@ struct Upcalls {
     return PMIX_OPERATION_SUCCEEDED;
   }
 
-  /// Of another rank's event with this code nothing follows but that the end of a rank is waited for a moment
-  /// longer.
+  /// Any rank can raise an event with this code. From a forged one nothing follows but that the end of a rank
+  /// is waited for a moment longer.
   static void lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], std::size_t count,
                    pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done, void* cookie) {
     Server* server = current.load(std::memory_order_acquire);

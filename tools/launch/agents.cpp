@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;
 
-/// As execvp(3) looks for it; nothing: it is not there or cannot be executed.
+/// Finds an executable as execvp(3) does; nothing: it is not there or cannot be executed.
 std::optional<std::string> find_executable(const std::string& name) {
   const auto is_executable = [](const std::string& path) {
     struct stat status {};

@@ -26,7 +26,7 @@ using Holder = hwloc_obj_t Slot::*;
 /// count as cores.
 std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads);
 
-/// What ranks that are mapped so are dealt to; null: to nothing, they take one core after the other.
+/// The object to which ranks that are mapped so are dealt; null: none, they take one core after the other.
 Holder holder_for(job::MapBy map) noexcept;
 
 /// The slots of each holder, the holders in the order in which they first appear; null: all slots are one

@@ -17,13 +17,13 @@ class HeldSignals {
  public:
   /// SIGINT, SIGTERM and SIGHUP of this thread, and of those that it starts, wait from here on.
   HeldSignals() noexcept;
-  /// They come, if release() has not been called.
+  /// Signals that wait come now, if release() has not been called.
   ~HeldSignals() { release(); }
   HeldSignals(const HeldSignals&) = delete;
 
   /// All signals do again what they did when this object was made.
   void restore_dispositions() noexcept;
-  /// Those that have waited come now.
+  /// Signals that have waited come now.
   void release() noexcept;
 
  private:

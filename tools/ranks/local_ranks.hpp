@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of this node: planned, started, signalled, reaped, and their orphans ended. The same for weftrun,
-// with the ranks beside it, and for a daemon.
+// The ranks of this node: planned, started, signalled, reaped, and their orphans ended. weftrun uses it
+// for the ranks beside it, and a daemon for its own.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -91,7 +91,7 @@ class LocalRanks {
   pid_t pid(job::Rank rank) const noexcept { return processes_->pid(rank); }
   std::uint32_t running() const noexcept { return processes_ ? processes_->running() : 0; }
   std::uint32_t count_connected() const noexcept;
-  /// Of the apps, as this node's files tell.
+  /// Which process manager each app looks for, as this node's files tell.
   const std::vector<job::Interface>& interfaces() const noexcept { return interfaces_; }
   std::vector<std::string> bindings() const;  ///< a line for each rank
   /// Another PMIx library that was opened on this node while ranks ran; empty: none.

@@ -104,7 +104,7 @@ Result<Claim> claim_of(Bytes header) noexcept;
 /// version), denied (the tag is not right), no_memory.
 Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message,
                              std::vector<std::byte>& text) noexcept;
-/// Of a message that the fabric has sealed. Errors: corrupt (too short, another version).
+/// Opens a message that the fabric has sealed. Errors: corrupt (too short, another version).
 Result<VerifiedMessage> open_unsealed(const Message& message) noexcept;
 
 }  // namespace weft::mesh

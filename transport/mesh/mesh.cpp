@@ -10,7 +10,7 @@
 namespace weft::mesh {
 namespace {
 
-/// Of reach(): another time it may work.
+/// An error of reach() that may be gone another time.
 bool is_lack(Errc code) noexcept {
   return code == Errc::os || code == Errc::no_memory || code == Errc::no_space || code == Errc::again;
 }
@@ -104,7 +104,7 @@ Result<void> Mesh::add_peer(NodeNumber number, const Contact& contact) {
   if (node.state == NodeState::reached) return {};
   node.state = NodeState::known;
   node.contact = pack(contact);
-  // What that node wants to send waits for a connection that only this one can make.
+  // Messages of that node may wait for a connection that only this node can make.
   return endpoint_.capabilities().is_reachable ? Result<void>() : connect(number);
 }
 

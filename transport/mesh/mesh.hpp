@@ -117,7 +117,7 @@ class Mesh {
 
   /// Events handled; 0: idle.
   std::size_t progress(TimePoint now) noexcept;
-  /// As Endpoint::arm().
+  /// Endpoint::arm() of the endpoint below.
   Result<void> arm() noexcept;
   /// progress() is called by then, also when nothing happens; TimePoint::max(): no need.
   TimePoint deadline() const noexcept { return next_check_; }
@@ -171,8 +171,8 @@ class Mesh {
 
   static constexpr std::chrono::milliseconds reach_pause{
       50};  ///< before a postponed node is tried again at the latest
-  /// Of progress(), each with messages, in which those of a node that is gone are read. Other nodes may send
-  /// without end.
+  /// In how many passes of progress() that bring messages the last messages of a lost node are read: other
+  /// nodes may send without end.
   static constexpr unsigned most_passes_with_gone = 256;
 
   Endpoint& endpoint_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work for other nodes. It waits in its node's queue, is begun piece by piece while the endpoint has room,
-// and ends with its last piece. A slow node fills its own queue and holds at most most_in_flight of the
-// operations that all nodes share.
+// Work for other nodes. A piece of work waits in its node's queue, is begun piece by piece while the endpoint
+// has room, and ends with its last piece. A slow node fills its own queue and holds at most most_in_flight of
+// the operations that all nodes share.
 #include <algorithm>
 
 #include "transport/mesh/flags.hpp"

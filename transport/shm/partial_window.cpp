@@ -26,7 +26,7 @@ constexpr std::uint64_t mix(std::uint64_t n) noexcept {
 }
 
 /// Addresses far below those that the kernel takes for stacks, libraries and large allocations, and far above
-/// a program's own. They differ between processes as much as the stacks' do.
+/// a program's own. The addresses differ between processes as much as the stacks' do.
 std::byte* choose_addresses(std::uint64_t salt) noexcept {
   constexpr std::uint64_t huge_page = std::uint64_t{2} << 20;
   const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -38,7 +38,7 @@ std::byte* choose_addresses(std::uint64_t salt) noexcept {
   return reinterpret_cast<std::byte*>((first + mix(stack + salt) % range) / huge_page * huge_page);
 }
 
-/// Of a memory, where it is to be. False: the kernel does not, or has something there.
+/// Maps a part of a memory where it is to be. False: the kernel does not, or has something there.
 bool map_at(std::byte* at, int fd, std::uint64_t offset, std::size_t bytes) noexcept {
   void* const got = ::mmap(at, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd,
                            static_cast<off_t>(offset));

@@ -51,7 +51,7 @@ class PartialWindow {
 
   std::byte* base() const noexcept { return base_; }
   std::size_t size() const noexcept { return bytes_; }
-  /// As inode_of() of its descriptor.
+  /// inode_of() of its descriptor.
   std::uint64_t inode() const noexcept { return inode_; }
   explicit operator bool() const noexcept { return parts_ != nullptr; }
 

@@ -64,15 +64,15 @@ class Window {
   std::size_t bytes_ = 0;
 };
 
-/// What a file may have at most: growing one past RLIMIT_FSIZE raises a signal that ends the process. Whole
-/// pages.
+/// The size that a file may have at most: growing one past RLIMIT_FSIZE raises a signal that ends the
+/// process. Whole pages.
 std::size_t allowed_file_bytes(std::size_t bytes) noexcept;
 /// A memory without a name, of zeros. Errors: os.
 Result<Fd> make_memfd(const char* name, std::size_t bytes);
 /// Seals it: no process can make it shorter or longer, nor take the seals off. further: more seals. Errors:
 /// os.
 Result<void> seal_size(int fd, int further = 0) noexcept;
-/// It is sealed so.
+/// Whether seal_size() has sealed it.
 bool has_fixed_size(int fd) noexcept;
 /// The file's number, by which two descriptors are told to be of one memory; 0: there is no such descriptor.
 std::uint64_t inode_of(int fd) noexcept;

@@ -37,7 +37,7 @@ constexpr void fields(Archive& archive, SocketAddress& m) {
   archive(m.host, m.port);
 }
 
-/// What stands in an Address. Without places the endpoint listens nowhere: it connects to others.
+/// The contents of an Address. Without places the endpoint listens nowhere: it connects to others.
 struct PackedAddress {
   static constexpr std::uint8_t wire_version = 1;
   static constexpr std::size_t most_places = 12;

@@ -42,7 +42,7 @@ class Connection : public EventSource {
   enum class State : std::uint8_t {
     connecting,
     handshaking,
-    /// Of the connecting side, whose handshake is complete: the other side may have dropped the connection
+    /// The connecting side has completed its handshake; the other side may have dropped the connection
     /// before it saw the proof.
     proved,
     open,  ///< both sides know
@@ -91,14 +91,14 @@ class Connection : public EventSource {
   Result<void> write(const FrameHeader& header, Bytes first, Bytes second) noexcept;
   /// Frames as they are to be sealed. Errors: no_memory.
   Result<void> write_frames(Bytes frames) noexcept { return seal(frames); }
-  /// As much to the socket as it takes. What fails is seen when the socket is read next.
+  /// Writes as much to the socket as it takes. A failure is seen when the socket is read next.
   void flush() noexcept;
   std::size_t backlog() const noexcept { return tls_ ? tls_->output().size() : 0; }
   /// Bytes that were sealed and that have left, since the beginning.
   std::uint64_t sealed_bytes() const noexcept { return flushed_ + backlog(); }
   std::uint64_t flushed_bytes() const noexcept { return flushed_; }
 
-  /// What the peer has asked for and not got yet.
+  /// A read that the peer has asked for and not got yet.
   struct Serving {
     std::uint64_t ticket;
     GetRequest rest;
@@ -130,13 +130,13 @@ class Strangers {
     for (auto* const kind : {&greeted_, &others_}) kind->reserve(most + 1);
   }
   std::size_t size() const noexcept { return greeted_.size() + others_.size(); }
-  /// It has said nothing yet.
+  /// Adds a connection that has said nothing yet.
   void add(Connection& one) noexcept { others_.push_back(&one); }
-  /// Its hello was right: what other strangers do does not end it.
+  /// The hello of a connection was right: what other strangers do does not end it.
   void greet(Connection& one) noexcept;
   void remove(Connection& one) noexcept;
-  /// One that has to go because there are too many of its kind, after each add() and greet(): one that has
-  /// said nothing where there is one, else the oldest. NULL: none has to.
+  /// The connection that has to go because there are too many of its kind, after each add() and greet(): a
+  /// connection that has said nothing where there is one, else the oldest. NULL: none has to.
   Connection* excess() const noexcept;
   Connection* overdue(TimePoint now) const noexcept;  ///< or NULL
   TimePoint next_deadline() const noexcept;

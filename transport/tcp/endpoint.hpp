@@ -6,7 +6,7 @@
 //     right hello, and as many with one (of peers, or recorded), each for handshake_time and with
 //     TlsStream::most_before_proof bytes. One more ends another of its kind: peers need a moment only, and
 //     try again (link.hpp, L4).
-//     What they can have it do at a time is bounded as well: a progress() accepts most_accepts at each
+//     The work of strangers at a time is bounded as well: a progress() accepts most_accepts at each
 //     listener, and frees what has ended. OpenSSL has nothing of a connection through which no byte has come.
 // N2  progress() first looks at sockets and calls handlers, then ends operations, then frees connections:
 //     nothing that a handler or a done() closes is in use.

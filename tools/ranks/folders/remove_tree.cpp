@@ -51,7 +51,8 @@ class Remover {
   explicit Remover(Listing top) : top_(std::move(top)), prefix_(fmt::format(".{}.", unguessable())) {}
 
   void run() {
-    // What was moved to the top is a new entry there: again, as long as a pass removes or moves something.
+    // A folder that was moved to the top is a new entry there, so the pass is repeated as long as one removes
+    // or moves something.
     do {
       has_progressed_ = false;
       empty(top_.get());

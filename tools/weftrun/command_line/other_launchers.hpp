@@ -13,10 +13,10 @@ namespace weft::weftrun {
 /// "mpiexec has one; write -N N". Empty: a word of no launcher that is known here.
 std::string instead_of_option(std::string_view option);
 
-/// The same for a value of --map-by, --bind-to, --rank-by or --display, without the launcher.
+/// What to write in place of a value of --map-by, --bind-to, --rank-by or --display, without the launcher.
 std::string_view instead_of_placement(std::string_view value);
 
-/// The same for a parameter that --mca sets for mpirun itself. Empty: one that an MPI program reads.
+/// What to write in place of a parameter that --mca sets for mpirun itself. Empty: an MPI program reads it.
 std::string_view instead_of_parameter(std::string_view name);
 
 }  // namespace weft::weftrun

@@ -30,7 +30,7 @@ class DaemonsWatcher {
   virtual void on_connected_late(job::Rank rank) = 0;
   virtual void on_aborted(const host::AbortRequest& request) = 0;
   virtual void on_input_unwanted(std::uint32_t node) = 0;
-  /// Once a node: none of its ranks runs. It may not have been launched, or be lost.
+  /// Called once a node: none of its ranks runs. The node may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;
   /// Before on_node_settled(): the file of another PMIx library was opened there while ranks ran.
   virtual void on_other_pmix(std::uint32_t node, const std::string& file) = 0;

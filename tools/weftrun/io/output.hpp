@@ -33,7 +33,7 @@ class Output {
   };
   Ends connect(job::Rank rank);
 
-  /// The same for a rank of another node, whose bytes come by write(). make_files(): before anything is
+  /// Connects a rank of another node, whose bytes come by write(). make_files(): before anything is
   /// started, so that a directory that cannot be written to is noticed. Throws Stop (own_failure).
   void make_files(job::Rank rank) const;
   void connect_remote(job::Rank rank);

@@ -38,7 +38,7 @@ int exit_code_for(int status) noexcept {
   return code == 0 && status != 0 ? 1 : code;
 }
 
-/// What ends the job is the reason of its status; a rank that fails is noted with its own.
+/// The status of the job for an event that ends it; a rank that fails is noted with a status of its own.
 pmix_status_t term_status_of(Event event) noexcept {
   switch (event) {
     case Event::abort_called:
@@ -384,7 +384,8 @@ void Job::conclude() {
   raise(Event::output_done);
 }
 
-/// As without weftrun: a rank that writes to a stream without a reader gets SIGPIPE, and decides.
+/// Closes the ranks' ends of the stream, so that all is as without weftrun: a rank that writes to a stream
+/// without a reader gets SIGPIPE, and decides.
 void Job::on_reader_lost(channel::Stream stream) {
   if (daemons_) daemons_->close_output(stream);
   console_->print_detail(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that is decided before anything is started: which nodes, which ranks on each, how daemons get there. It
-// follows from the options, the environment (Slurm, WEFT_SSH, WEFT_WEFTD) and this machine.
+// All that is decided before anything is started: which nodes, which ranks on each, how daemons get there.
+// The plan follows from the options, the environment (Slurm, WEFT_SSH, WEFT_WEFTD) and this machine.
 #pragma once
 
 #include <cstdint>

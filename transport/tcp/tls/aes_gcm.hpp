@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-GCM under one key, for records (records.hpp). What is short goes to libsodium where the processor can
+// AES-GCM under one key, for records (records.hpp). Short texts go to libsodium where the processor can
 // do it, the rest to OpenSSL, and with a key of 128 bits all: the first call after other work costs 0.6 us
 // there and 3 us here, 16 KiB take 14 us there and 6 us here (docs/decisions/0011-tcp.md).
 #pragma once

@@ -12,7 +12,7 @@
 namespace weft::tcp {
 namespace {
 
-/// Of all records after the handshake, whatever is in them.
+/// The first bytes of all records after the handshake, whatever is in them.
 constexpr std::array outside{std::byte{23}, std::byte{3}, std::byte{3}};
 
 std::array<std::byte, RecordKey::header_bytes> header_of(std::size_t sealed) noexcept {

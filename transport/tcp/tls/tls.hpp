@@ -3,8 +3,8 @@
 // bytes of the caller's, and the other way round. OpenSSL shakes hands; then its part is freed, and
 // records.hpp seals and opens. Or, where that is asked for, OpenSSL stays and does it all.
 //
-// S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. It completes only with
-//     a peer that has the key: there are no certificates, so no other way to authenticate.
+// S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. A handshake completes
+//     only with a peer that has the key: there are no certificates, so no other way to authenticate.
 // S2  The identity that goes with the key names both endpoints. The handshake's proof of the key covers it: a
 //     message for another endpoint, or of an earlier process at this port, does not verify.
 // S3  The shared secret comes of a fresh key exchange as well: the key, learnt later, does not open what was
@@ -60,8 +60,8 @@ class TlsContext {
   static Result<std::unique_ptr<TlsContext>> make(Bytes key, RecordsBy records = RecordsBy::weft);
   /// openssl where weft was asked for: what the two seal and open here is not the same.
   RecordsBy records_by() const noexcept { return records_by_; }
-  /// What would be more goes under another key. AES-GCM is good for 2^24.5 full records under one (RFC 8446,
-  /// 5.5).
+  /// The most that goes under one key; the rest goes under another. AES-GCM is good for 2^24.5 full records
+  /// under one (RFC 8446, 5.5).
   KeyUse most_of_a_key{.bytes = std::uint64_t{32} << 30, .records = std::uint64_t{1} << 24};
 
  private:
@@ -112,9 +112,9 @@ class TlsStream {
   TlsStream& operator=(const TlsStream&) = delete;
 
   State state() const noexcept { return state_; }
-  /// Of the accepting side: the peer's hello was made with the key, by the peer or, recorded, by another.
+  /// Accepting side: the peer's hello was made with the key, by the peer or, recorded, by another.
   bool is_greeted() const noexcept;
-  /// Of the accepting side; nothing is proved before the state is open.
+  /// Accepting side: what the peer has said of itself. Nothing is proved before the state is open.
   const Introduction& introduction() const noexcept { return introduction_; }
 
   /// Bytes of the network; they stay the caller's, unchanged, until coming() says that there is no more.
