@@ -226,7 +226,7 @@ void add_servers(Decoders& to) {
         request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
        &asked,
        true});
-  // Those that end with another status, or are not replied to.
+  // Requests that end with another status, or have no reply.
   const link::EventMessage event{PMIX_ERR_PROC_ABORTED, link::make_proc("job", 3), PMIX_RANGE_NAMESPACE, {}};
   to.push_back({"request_without_success",
                 {request(RequestType::event, event),

@@ -167,7 +167,7 @@ int keys_kept_afar(const Words&) {
     Waiter later;
     check_status(PMIx_Get_nb(&rank, PMIX_CPUSET, nullptr, 0, Waiter::on_value, &later), PMIX_SUCCESS);
     check_status(later.wait(), PMIX_SUCCESS);
-    // Of the cache of this node's server.
+    // Gets that are answered from the cache of this node's server.
     for (const char* near : {PMIX_OPTIONAL, PMIX_IMMEDIATE})
       check_status(get(rank, PMIX_CPUSET, std::move(Infos().flag(near))).status,
                    is_here ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);

@@ -29,7 +29,7 @@ int scopes(const Words&) {
   check_status(put("local", mine, PMIX_LOCAL), PMIX_SUCCESS);
   check_status(put("remote", mine, PMIX_REMOTE), PMIX_SUCCESS);
   check_status(put("internal", mine, PMIX_INTERNAL), PMIX_SUCCESS);
-  // The same key for each scope, in both orders, as fabrics do that have two addresses.
+  // A fabric that has two addresses puts one key for each scope, in both orders.
   check_status(put("near then far", mine, PMIX_LOCAL), PMIX_SUCCESS);
   check_status(put("near then far", mine + 100, PMIX_REMOTE), PMIX_SUCCESS);
   check_status(put("far then near", mine + 100, PMIX_REMOTE), PMIX_SUCCESS);
@@ -88,7 +88,7 @@ int directives(const Words&) {
   // Its own unknown key: there is no rank to wait for.
   check_status(get(client.me, "none").status, PMIX_ERR_NOT_FOUND);
   check_status(get(client.me, "none", flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);
-  // Of any rank that has it.
+  // A Get of any rank that has the key.
   check_equal(get(client.peer(PMIX_RANK_UNDEF), "key").u64(), 7);
   check_status(get(client.peer(PMIX_RANK_UNDEF), "none", flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);
 

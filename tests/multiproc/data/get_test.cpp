@@ -363,8 +363,7 @@ TEST_P(GetTest, a_fence_waits_for_a_namespace_no_longer_than_it_may) {
   one.expect_success();
 }
 
-/// Of a host: whatever it asks for, it is answered without a thread of its own or the library's, and without
-/// an upcall.
+/// Gets of a host: each is answered without a thread of the host's or the library's, and without an upcall.
 class GetOfHost : public Multiproc {};
 
 /// Asks for job-level data of a namespace that only the other node's host knows. words: the namespace.

@@ -214,7 +214,7 @@ int raises_for_the_host(const Words&) {
                  PMIX_ERR_BAD_PARAM);
   check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_RM, nullptr, 0, nullptr, nullptr),
                PMIX_OPERATION_SUCCEEDED);
-  // Of one that comes after it, all hear: had the first one been for them, it would be here as well.
+  // All hear an event that comes after it: had the first one been for them, it would be here as well.
   check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr),
                PMIX_OPERATION_SUCCEEDED);
   check(seen.wait(static_cast<int>(client.size)), "the local event");
@@ -639,7 +639,7 @@ TEST_F(ServicesTest, the_host_tells_its_clients) {
     watchers.push_back(host.start("job", r, "watches_peers", {"callback", "named"}));
   auto other = host.start("job", 2, "just_waits");
   for (auto& child : watchers) child.expect("ready");
-  // Of a death on another node, say.
+  // An event as of a death on another node.
   const auto victim = proc_of("job", 2);
   Infos infos;
   infos.proc(PMIX_EVENT_AFFECTED_PROC, victim).flag(PMIX_EVENT_NON_DEFAULT);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int names = 30;
 
-/// Of each job rank 0 leads, and brings all others of its job. members: by group rank.
+/// Rank 0 of each job leads, and brings all others of its job. members: by group rank.
 void bootstrap(const Client& client, const std::string& name, std::uint64_t leaders, const Procs& members) {
   Infos infos;
   if (client.me.rank == 0)

@@ -55,7 +55,7 @@ class Join {
   Waiter ended_;
 };
 
-/// Of the client's job, from the first to the last.
+/// The ranks of the client's job from `first` to `last`.
 Procs ranks_of(const Client& client, pmix_rank_t first, pmix_rank_t last);
 Procs ranks_of(const Client& client, std::initializer_list<pmix_rank_t> ranks);
 pmix_proc_t all_of(const std::string& group);

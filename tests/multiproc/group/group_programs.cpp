@@ -42,7 +42,7 @@ void listen_for(pmix_status_t code) {
   check(PMIx_Register_event_handler(&code, 1, nullptr, 0, on_event, nullptr, nullptr) >= 0, "no handler");
 }
 
-/// Of the answer to one key: the number, or how many elements the array has.
+/// The answer to one key: the number, or how many elements the array has.
 std::size_t query(const char* key, const char* group = nullptr) {
   char* keys[] = {const_cast<char*>(key), nullptr};
   Infos qualifiers;

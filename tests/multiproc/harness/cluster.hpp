@@ -58,9 +58,9 @@ inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "
   return all;
 }
 
-/// The same for programs that meet a fabric only through messages between servers and lose no node: that
-/// messages of all sizes arrive, in order, on each fabric is held by tests/conformance, and that servers
-/// exchange, read and lose nodes over each by the suites over all four.
+/// What a suite runs over whose programs meet a fabric only through messages between servers and lose no
+/// node. tests/conformance holds that messages of all sizes arrive, in order, on each fabric; the suites over
+/// all four hold that servers exchange, read and lose nodes over each.
 inline std::vector<std::string> two_fabrics() {
   return fabrics({"shm", "tcp"});
 }

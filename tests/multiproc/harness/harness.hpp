@@ -107,7 +107,7 @@ class Child {
   void kill(int signal = 9) const;
   /// Waits for its end. The wait status; -1: it did not end in time and was killed.
   int wait();
-  /// The same, as a test: it exited with 0.
+  /// Waits for its end, and fails the test unless it exited with 0.
   void expect_success();
   /// What has come of its stderr, where that is caught.
   std::string said_so_far();

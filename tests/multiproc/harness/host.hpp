@@ -71,7 +71,7 @@ class Host {
   /// setup_fork, and our program as that rank.
   Child start(const std::string& nspace, pmix_rank_t rank, const std::string& program,
               const Words& words = {}, Child::Options options = {});
-  /// The same for ranks [0, size).
+  /// start() for ranks [0, size).
   std::vector<Child> start_all(const std::string& nspace, std::uint32_t size, const std::string& program,
                                const Words& words = {}, const Child::Options& options = {});
   Variables fork_variables(const pmix_proc_t& proc);

@@ -66,7 +66,7 @@ class Got {
   const pmix_status_t status;
   const pmix_value_t& value() const { return *value_; }
   bool there() const { return status == PMIX_SUCCESS && value_ != nullptr; }
-  /// Of a value of exactly this type; a failed check of this process otherwise.
+  /// The number in a value of exactly this type; a failed check of this process otherwise.
   std::uint64_t u64(std::source_location where = std::source_location::current()) const;
   std::uint32_t u32(std::source_location where = std::source_location::current()) const;
   std::uint16_t u16(std::source_location where = std::source_location::current()) const;

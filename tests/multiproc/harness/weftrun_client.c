@@ -270,7 +270,7 @@ static char* locality_of(pmix_rank_t rank) {
   return text;
 }
 
-/// Of this rank, and what it shares with each of the `size` ranks of the job.
+/// Prints the locality of this rank, and what it shares with each of the `size` ranks of the job.
 static void print_localities(pmix_rank_t size) {
   char* own = locality_of(me.rank);
   printf("locality=%s\n", own);
@@ -625,7 +625,7 @@ static void forge(const char* words) {
   PMIX_LOAD_PROCID(&server, me.nspace, (pmix_rank_t)atoi(number + 1));
   strcat(server.nspace, "-weftrun");
   const char signal_bytes[] = {3, SIGUSR1, 0, 0, 0, 0, 0, 0, 0};
-  // Of rank 1: status 42.
+  // The report that rank 1 has ended, with status 42.
   const char ended_bytes[] = {3, 1, 0, 0, 0, 0, 42, 0, 0, 1, 0, 0, 0, 0,
                               0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0};
   const char end_bytes[] = {3, 0};

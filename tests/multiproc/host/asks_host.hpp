@@ -40,7 +40,7 @@ struct Asked {
 void ask_into(Asked& asked);
 void set_all(pmix_server_module_t& module);
 
-/// Of a handler of this process that does nothing; without codes, the default.
+/// The reference of a handler of this process that does nothing; without codes, a default handler.
 size_t handler_of(std::vector<pmix_status_t> codes, Infos infos = {});
 
 }  // namespace weft::test

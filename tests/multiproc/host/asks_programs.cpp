@@ -133,7 +133,7 @@ int asks_for_everything(const Words& words) {
   return 0;
 }
 
-/// The same, by a tool of the server that started it.
+/// Asks as the clients above, as a tool of the server that started it.
 int asks_as_a_tool(const Words& words) {
   pmix_proc_t me{};
   Infos server;

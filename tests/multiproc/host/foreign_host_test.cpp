@@ -18,8 +18,8 @@ int comes_and_goes(const Words&) {
   return 0;
 }
 
-/// Of a job of two nodes, of which the host is one: its server's URI, a card, a full fence, a Get of the rank
-/// that is elsewhere.
+/// A rank of a job of two nodes, of which the host is one: reads its server's URI, a card, fences with data,
+/// and gets a key of the rank that is elsewhere.
 int half_of_a_job(const Words&) {
   Client client;
   say(get(client.job, PMIX_SERVER_URI).text());

@@ -235,7 +235,7 @@ TEST_P(LaunchFabricTest, a_second_launch_of_a_namespace_has_another_key_and_ends
   EXPECT_TRUE(refused(last.hear()));
 }
 
-/// Of the map's three nodes the second has no server here; the launcher's is the fourth.
+/// The second of the map's three nodes has no server here; the launcher's is the fourth.
 class KeyedLaunchTest : public LaunchFabricTest {
  protected:
   static constexpr std::uint32_t servers = 4;

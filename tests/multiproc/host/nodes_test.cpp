@@ -81,7 +81,7 @@ class Bridge {
     later_.run(std::exchange(late_, nullptr));
   }
 
-  /// Of the call of fence() that follows.
+  /// Takes the directives of the call of fence() that follows.
   void hear(const Infos& directives) {
     const auto* status = manner_.deaf ? nullptr : directives.find(PMIX_LOCAL_COLLECTIVE_STATUS);
     local_status_ = status == nullptr ? PMIX_SUCCESS : status->value.data.status;

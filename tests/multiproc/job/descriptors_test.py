@@ -10,7 +10,8 @@ import unittest
 
 from weftrun_common import CLIENT, PYTHON, python, run
 
-# Of each descriptor what it refers to. That of the listing itself is closed by then and refers to nothing.
+# Prints what each descriptor refers to. The descriptor of the listing itself is closed by then and refers to
+# nothing.
 FIND = ("import os\n"
         "def target(fd):\n"
         "    try: return os.readlink('/proc/self/fd/' + fd)\n"

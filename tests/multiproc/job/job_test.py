@@ -300,7 +300,7 @@ class Job(unittest.TestCase):
         for keys in ranks.values():
             self.assertRegex(keys["near_0"], "^hwloc:")
             self.assertEqual(keys["near_0"], keys["near_1"])
-        # Of a node where no process ever comes to the server.
+        # The locality of a rank on a node where no process ever comes to the server.
         ranks = self.keys("--tag-output", "--virtual-nodes", "2:1", *free, "-n", "1", CLIENT, "init", "localities:2", "finalize",
                           ":", "-n", "1", "true")
         self.assertEqual(ranks[0]["with_1"], "node,core")

@@ -350,7 +350,7 @@ TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_b
   EXPECT_EQ(all[0]->engine->early_bytes(), 0u);
 }
 
-/// Of a collective of three nodes one has ended it well, one is lost then, and node 0 has not looked at what
+/// A collective of three nodes: one has ended it well, one is lost then, and node 0 has not looked at what
 /// came.
 class Undecided : public EngineTest {
  protected:

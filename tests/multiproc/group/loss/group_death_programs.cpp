@@ -55,8 +55,8 @@ struct Round {
   }
 };
 
-/// The round of this process, for its handlers. They are called in that round only: all survivors meet at its
-/// end.
+/// The round of this process, for its handlers. A handler is called in its round only: all survivors meet at
+/// its end.
 struct Mortal {
   Client client;
   std::mt19937 random;

@@ -50,7 +50,7 @@ struct Survivor {
   void compare(const std::string& group, const Procs& members) const {
     check(eventually([&] { return is_same(members_of(group), members); }), "the members");
   }
-  /// Those that have lost others cannot meet them.
+  /// Finalizes without a fence: ranks that have lost others cannot meet them.
   static void end() {
     check(eventually([] { return operations_open_here().empty(); }), "an operation is left open");
     PMIx_Finalize(nullptr, 0);

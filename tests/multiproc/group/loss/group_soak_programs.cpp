@@ -134,8 +134,8 @@ void compare(const std::string& name, const Procs& members) {
                PMIX_SUCCESS);  // the next cycle's card of a member that is through would be another
 }
 
-/// Those that leave do so at once; the first of them comes back where it may. The others end the group when
-/// all that has come to them.
+/// Members that leave do so at once; the first of them comes back where it may. The other members end the
+/// group when word of all that has come to them.
 void leave_and_end(const Cycle& cycle, const Procs& members, const pmix_proc_t& me) {
   Procs left, leaving;
   for (const auto& proc : members) (contains(cycle.leaving, proc) ? leaving : left).push_back(proc);

@@ -43,8 +43,8 @@ class GroupSoakTest : public Multiproc {
     if (std::getenv("SOAK_CYCLES") != nullptr) ::alarm(0);
   }
 
-  /// await_rest: each node's members rest; go_on: and go on. They rest at the beginning, and after each
-  /// tenth.
+  /// await_rest: each node's members rest; go_on: and go on. The members rest at the beginning, and after
+  /// each tenth.
   static void watch(const std::vector<pid_t>& servers, const std::function<void()>& await_rest,
                     const std::function<void()>& go_on) {
     std::vector<std::vector<Holdings>> seen;

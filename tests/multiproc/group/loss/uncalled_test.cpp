@@ -55,7 +55,7 @@ void prepare(const std::string& kind, const std::string& group, const Procs& pro
   if (kind == "fence" || kind == "destruct") check_status(construct(group, procs).status, PMIX_SUCCESS);
 }
 
-/// Those that are left make a group of themselves, and end.
+/// The processes that are left make a group of themselves, and end it.
 void go_on(const Procs& left) {
   check_status(construct("of those that are left", left).status, PMIX_SUCCESS);
   check_status(destruct("of those that are left"), PMIX_SUCCESS);

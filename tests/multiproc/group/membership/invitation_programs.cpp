@@ -241,8 +241,8 @@ int leader_aborts(const Words&) {
   return 0;
 }
 
-/// Those whose leader, rank 0, is lost. how: led (rank `first` declares itself, and the last, which comes
-/// after it), unled, aborts.
+/// The part of processes whose leader, rank 0, is lost. how: led (rank `first` declares itself, and the last,
+/// which comes after it), unled, aborts.
 void listen_without_leader(const Invited& me, const std::string& how, pmix_rank_t first) {
   const auto rank = me.client.me.rank;
   group_events().listen(PMIX_GROUP_LEADER_SELECTED);

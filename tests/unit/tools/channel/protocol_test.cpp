@@ -38,7 +38,7 @@ order::Launch a_launch() {
   return launch;
 }
 
-/// Of every kind one, as bytes.
+/// One message of every kind, as bytes.
 std::vector<std::string> one_of_each() {
   return {encode(a_launch()),
           encode(order::Input{std::string("a\0b", 3)}),

@@ -196,7 +196,8 @@ TEST_F(FaultyTest, a_peer_dies_while_another_is_being_lost) {
   EXPECT_TRUE(ended(of_two, Errc::canceled));
 }
 
-/// The same for what is held back: the region's end tells it, and its done() destroys the peer of the next.
+/// Operations that are held back: the region's end tells the first, whose done() destroys the peer of the
+/// next.
 TEST_F(FaultyTest, a_peer_dies_while_held_back_ends_are_told) {
   open({.delay_percent = 100, .delay_rounds = 1000});
   Operation first, second;

@@ -53,7 +53,7 @@ class OneNode : public ::testing::Test {
     io.poll();
   }
 
-  /// Of the host.
+  /// The module of the host.
   virtual const pmix_server_module_t* module() { return nullptr; }
   static pmix_proc_t proc(std::uint32_t rank) { return link::make_proc("job", rank); }
   Job& job() { return *rooms->jobs.find("job"); }

@@ -191,7 +191,7 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   EXPECT_EQ(a.watcher.lost + b.watcher.lost, 0);
 }
 
-/// Of the one that a transport has loaded; 0: none has.
+/// The version of the libfabric that a transport has loaded; 0: none has loaded it.
 unsigned major_version_of_libfabric() {
   void* const library = ::dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
   const auto version =

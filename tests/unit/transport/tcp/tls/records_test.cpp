@@ -274,7 +274,7 @@ class BesideOpenSsl : public ::testing::TestWithParam<Role> {
     said_.resize(static_cast<std::size_t>(std::max(bytes, 0)));
     stream_->feed(said_);
   }
-  /// Of what the stream wrote, as OpenSSL reads it.
+  /// What the stream wrote, as OpenSSL reads it.
   std::string read_there(std::size_t bytes) {
     to_peer();
     std::string out(bytes, '?');
