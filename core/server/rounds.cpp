@@ -26,8 +26,8 @@ void Rounds::leave(Cluster& cluster) {
   rooms_.cards.close();
 }
 
-/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the
-/// server, of no other.
+/// Each job has a doorbell of its own: a client that stores something there by mistake keeps only the notices
+/// of its own job from waking the server.
 void Rounds::answer_doorbells(bool is_awake) {
   rooms_.jobs.each(
       [is_awake](Job& job) { is_awake ? job.writer->doorbell().awake() : job.writer->doorbell().asleep(); });

@@ -12,7 +12,7 @@ class Rounds {
  public:
   Rounds(Rooms& rooms, LoopWatch& watch) : rooms_(rooms), watch_(watch) {}
 
-  /// What clients of this node have noted in their rings since the last call.
+  /// Handles what clients of this node have noted in their rings since the last call.
   void drain_notices();
   /// Before and behind a sleep of the loop: whether clients have to ring.
   void answer_doorbells(bool is_awake);

@@ -26,8 +26,8 @@ constexpr std::size_t most_silent = 64;
 
 constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
 
-/// What is wrong in the environment, a line each. The servers of a cluster have the settings of the first,
-/// which warns; the others tell it where WEFT_LOG asks.
+/// Logs what is wrong in the environment, a line each. The servers of a cluster have the settings of the
+/// first, which warns; the others tell it where WEFT_LOG asks.
 void log_complaints(pmix_rank_t server) {
   const auto level = server == 0 ? base::LogLevel::warn : base::LogLevel::info;
   for (const auto& line : base::complaints(environ)) base::log(level, base::LogPart::settings, line);
@@ -157,7 +157,7 @@ Result<void> Server::open_segment() {
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
   const base::ClosedOnExec closed;  // what the libraries of fabrics open
   auto opened = Cluster::open(loop_, spec);
-  // What all servers would say is said by the first.
+  // The first server says what all would say.
   const bool is_warning = !opened.cluster || spec.self == 0;
   if (!opened.note.empty())
     base::log(is_warning ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::transport,
@@ -170,7 +170,7 @@ Result<void> Server::open_cluster(const ClusterSpec& spec) {
 bool Server::stop() {
   if (!std::exchange(is_open_, false)) return !is_abandoned_;
   host_listener_.reset();
-  // What processes that have ended wanted cleaned up may lie unread behind their hello.
+  // Orders of clean-up by processes that have ended may lie unread behind their hello.
   loop_.post([this] { after_hellos([this] { close_all(); }); });
   const auto hung_for = on_loop() ? std::chrono::seconds(0) : await_the_end();
   if (hung_for)
@@ -237,8 +237,7 @@ void Server::run() {
 }
 
 void Server::end_loop() {
-  // What is left of an abandoned server accepts none: without this a process that connects would wait for
-  // ever.
+  // The rest of an abandoned server accepts no process: without this one that connects would wait for ever.
   if (is_abandoned_) return listener_->stop();
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
   loop_.post([&is_past_end] { is_past_end = true; });

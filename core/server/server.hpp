@@ -4,11 +4,11 @@
 //
 // Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's
 //           thread, or, where the host turns the loop by its calls (PMIX_EXTERNAL_PROGRESS), to the thread of
-//           the host that does, one at a time. What locks for itself: the event registry, private values,
+//           the host that does, one at a time. These lock for themselves: the event registry, private values,
 //           kept values, the host's attributes, Waits. Host upcalls and user callbacks run on the loop's
 //           thread, outside all locks.
-// End       stop(), then the wait of its caller for the calls of other threads, then the destructor. What a
-//           call asked for and the loop did not come to is answered with PMIX_ERR_INIT: to a thread that
+// End       stop(), then the wait of its caller for the calls of other threads, then the destructor. A
+//           call that the loop did not come to is answered with PMIX_ERR_INIT: to a thread that
 //           waits by stop(), to a callback by the destructor.
 #pragma once
 
@@ -74,8 +74,8 @@ class Server final : ClientConnection::Owner {
   bool on_loop() const noexcept { return driver_.is_here(); }
   void run_later(std::function<void()> task);
   /// Calls start(done), on this thread, and waits until done(status) is called; on the loop it goes on
-  /// serving meanwhile. What start is given must own what it writes to: the wait ends with PMIX_ERR_INIT
-  /// where the server ends first.
+  /// serving meanwhile. The object that start is given must own what it writes to: the wait ends with
+  /// PMIX_ERR_INIT where the server ends first.
   pmix_status_t await(const std::function<void(Done)>& start);
   void register_nspace(std::string nspace, int local_size, data::Infos infos, Done done);
   void deregister_nspace(std::string nspace, Done done);
@@ -93,7 +93,7 @@ class Server final : ClientConnection::Owner {
                          bool wants_servers, std::function<void(pmix_status_t, data::Infos)> done);
   void setup_local_support(std::string nspace, data::Infos infos, Done done);
   void dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done);
-  /// What is here: private values, then the segment. By the calling thread, without the loop: lock-free but
+  /// Looks among private values, then in the segment. By the calling thread, without the loop: lock-free but
   /// for private values. key empty: everything about proc. Errors: not_found, outside_scope, corrupt,
   /// no_memory.
   Result<data::Value> look_up(const pmix_proc_t& proc, std::string_view key,
@@ -110,7 +110,7 @@ class Server final : ClientConnection::Owner {
   /// Other upcalls than before, for what clients ask from here on; its listener is not called.
   void set_module(const pmix_server_module_t& module, Done done);
   pmix_value_t* keep(data::Value value);
-  /// What other servers have to know to speak to this one.
+  /// Gives what other servers have to know to speak to this one.
   void collect_inventory(std::function<void(pmix_status_t, data::Infos)> done);
   void deliver_inventory(data::Infos infos, Done done);
   void query(link::Query query, Queries::Replied done);

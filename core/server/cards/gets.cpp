@@ -74,7 +74,7 @@ void Gets::drop(const void* requester) {
                 [requester](const auto& open) { return open.second->request.requester == requester; });
 }
 
-/// Decides the Get, and does what the decision says. It may have ended when this returns.
+/// Decides the Get, and does what the decision says. The Get may have ended when this returns.
 void Gets::go_on(Number number) {
   const auto open = waiting_.find(number);
   if (open == waiting_.end()) return;

@@ -50,13 +50,14 @@ struct CleanupOrder {
 class CleanupBook {
  public:
   CleanupBook();
-  /// Waits for what was begun, and says what has not ended. It is left behind with its thread.
+  /// Waits for the orders that were begun, and says which have not ended. Those are left behind with the
+  /// thread.
   ~CleanupBook();
   /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than
   /// this.
   static constexpr std::chrono::seconds patience{5}, most{60};
 
-  /// What the orders for one process may hold.
+  /// The most bytes of paths that the orders for one process may hold.
   static constexpr std::size_t most_bytes = std::size_t{4} << 20;
 
   /// A library that is initialized again orders the same again: once is enough.

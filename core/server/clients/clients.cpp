@@ -290,7 +290,7 @@ void Clients::remove(Job& job, std::uint32_t rank, Done done) {
 void Clients::remove_all(Job& job, std::function<void()> done) {
   std::vector<ConnectionRef> open;
   for (const auto& [index, connection] : job.connections) open.push_back(connection);
-  // One more than there are, for this function itself.
+  // One more than there are connections, for this function itself.
   const auto left = std::make_shared<std::size_t>(open.size() + 1);
   const auto one_less = [left, done = std::move(done)] {
     if (--*left == 0) done();

@@ -78,7 +78,7 @@ class ProcessEnds {
 
   /// Another node's server says that a process there has ended, or that server is lost.
   void remote_process_ended(const ProcessEnd& end, NodeNumber server);
-  /// That node's server is lost, and all of its processes with it.
+  /// The server of a node is lost, and all processes of the node with it.
   void node_lost(NodeNumber node, const std::string& why);
 
   /// The host ends the namespace, whose connections are closed. Nothing of it stays, and the job is no more.

@@ -45,7 +45,8 @@ void ToolEntry::handshake(const ConnectionRef& connection, const link::Frame& fr
   host_.decides_on_tools() ? ask_host(connection, *hello) : welcome(connection);
 }
 
-/// What the Standard has the host be told, by the kernel's word. A tool shows no credential but its socket.
+/// Asks the host whether the tool is let in, with the user and group that the kernel reports, as the Standard
+/// has it. A tool shows no credential but its socket.
 void ToolEntry::ask_host(const ConnectionRef& connection, const link::HelloTool& hello) {
   data::Infos infos;
   infos.add(PMIX_USERID, data::Value::of(static_cast<std::uint32_t>(connection->uid)));

@@ -129,7 +129,8 @@ void ClientConnection::hand_over() {
   if (!closed_ && admitted_) read_next();
 }
 
-/// False: what it wants takes more memory than there is. That ends this client, and not the server.
+/// Runs a piece of work. False: the work takes more memory than there is, which ends this client, and not the
+/// server.
 bool ClientConnection::guarded(const std::function<void()>& work) {
   try {
     work();

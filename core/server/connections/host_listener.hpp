@@ -3,8 +3,8 @@
 // Source: PMIx Standard, chapter "Server-specific interfaces", pmix_server_listener_fn_t.
 //
 // The host is given the listening socket, which does not block, and hands each socket that it has accepted to
-// a callback: from any thread, also when the server has ended. What it hands over is the server's from then
-// on.
+// a callback: from any thread, also when the server has ended. A socket that it hands over is the server's
+// from then on.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file with the server's URI, for tools that are told its path. It goes with this object.
+// A file with the server's URI, for tools that are told its path. The file goes with this object.
 #pragma once
 
 #include <sys/types.h>

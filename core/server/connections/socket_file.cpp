@@ -41,7 +41,8 @@ Result<SocketFile> SocketFile::listen(const std::string& folder, const std::stri
   sweep(absolute);
   SocketFile out;
   const auto path = (absolute / name).string();
-  // It has its name when it listens: until then another server would take it for one that was left.
+  // The file gets its name when the socket listens: until then another server would take it for a file that a
+  // dead server has left.
   const auto draft = path + "~";
   auto socket = base::listen_at_file(draft);
   if (!socket) return fail(socket.error());

@@ -35,7 +35,7 @@ class Subscription {
 
   /// No code that is wanted already.
   void add(const EventWishes& wishes);
-  /// What was wanted of these, and is not from here on. kept: the codes of the kept events; first, last:
+  /// Removes wishes; returns those of them that were there. kept: the codes of the kept events; first, last:
   /// their numbers.
   EventWishes remove(const EventWishes& wishes, const std::vector<pmix_status_t>& kept, std::uint64_t first,
                      std::uint64_t last);

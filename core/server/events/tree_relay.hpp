@@ -4,8 +4,8 @@
 //
 // Tree      The servers in the order of their numbers, from the sender on and around; the one at position p
 //           has those from position 4p + 1 to 4p + 4 below it.
-// Loss      A server replies when all below it have the message. One that is not there, or is lost before its
-//           reply, is passed over: the server above it sends to those below it.
+// Loss      A server replies when all below it have the message. A server that is not there, or is lost
+//           before its reply, is passed over: the server above it sends to those below it.
 // Once      Each sender numbers its messages; a number that has come is not delivered again.
 #pragma once
 
@@ -29,8 +29,8 @@ using mesh::NodeNumber;
 /// The nodes directly below `node` in the tree of `count` nodes whose sender is `root`.
 std::vector<NodeNumber> nodes_below(NodeNumber node, NodeNumber root, NodeNumber count);
 
-/// Which numbers have come, of those that a sender counts from 1. What is missing below the latest 1024
-/// counts as having come.
+/// The numbers that have come from a sender, which counts from 1. A number that is missing below the latest
+/// 1024 counts as having come.
 class SeenNumbers {
  public:
   /// False: it came before.

@@ -73,8 +73,8 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
 
 // ---- what this node hands over
 
-/// What the local ranks among `procs` committed since the last fence that sent it to all of them: of this
-/// set, or of the whole job, which reaches every node that has a rank of it.
+/// The records that the local ranks among `procs` committed since the last fence that sent it to all of them:
+/// of this set, or of the whole job, which reaches every node that has a rank of it.
 Result<CardExchange::Collected> CardExchange::collect(const Participants& participants) {
   const Procs& procs = participants;
   store::BlobWriter blob;
@@ -122,7 +122,7 @@ void CardExchange::mark_sent(const Participants& procs, const std::vector<Sent>&
   }
 }
 
-/// What a Get waits for may have come; and after a full fence of a whole job nothing of its cards is
+/// Retries Gets, whose keys may have come; after a full fence of a whole job nothing of its cards is
 /// outstanding.
 void CardExchange::load_came(const Procs& procs, Load load, bool are_all) {
   if (!load.is_any()) return;

@@ -28,7 +28,7 @@ struct Contribution {
   Bytes cards;
 };
 
-/// Packs and unpacks. What comes out depends on the arguments alone; the object keeps the compressor's
+/// Packs and unpacks. The result depends on the arguments alone; the object keeps the compressor's
 /// working memory, which costs more to set up (10 us each way) than a contribution to pack. Both begin at
 /// nothing and grow with what they first meet.
 class Packer {
@@ -36,7 +36,7 @@ class Packer {
   /// Bytes of a body. Below, compressing takes longer than what it saves between two nodes; between more,
   /// little is at stake.
   static constexpr std::size_t least_compressed = 1024;
-  /// Bytes of a body. What is larger travels plain, and a frame that claims more is refused before anything
+  /// Bytes of a body. A larger body travels plain, and a frame that claims more is refused before anything
   /// is set aside for it.
   static constexpr std::size_t most_compressed = std::size_t{64} << 20;
 

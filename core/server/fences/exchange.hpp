@@ -77,7 +77,7 @@ class Exchanges {
   /// more: it begins with the next generation.
   static constexpr pmix_status_t rivals = PMIX_ERR_TYPE_MISMATCH;
   void end_rivals(const Key& key);
-  /// It has ended with `rivals`, and this node goes on in one with another set.
+  /// A collective has ended with `rivals`, and this node goes on in the one of another set.
   void go_over(const Key& key);
   /// A member has left the group that an operation was of: PMIX_ERR_UNREACH for the members that were in it.
   static constexpr pmix_status_t changed = PMIX_GROUP_LEFT;
@@ -91,19 +91,19 @@ class Exchanges {
   /// The namespace has ended here; a later one may have its name.
   void forget(std::string_view nspace);
 
-  /// What all nodes call a generation of it.
+  /// The name by which all nodes call a generation of this set's collective.
   static FenceName name_of(const Participants& procs, collectives::Generation generation);
   /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part, or
   /// null.
   void ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then);
 
-  /// It is under way. Right after begin(): no other node had refused or aborted it before.
+  /// The collective is under way. Right after begin(): no other node had refused or aborted it before.
   bool is_open(const Key& key) const { return cluster_.engine().is_open(key.first, key.second); }
 
   /// Generations of this set that have begun or were refused here.
   std::uint64_t attempts(const Participants& procs) const;
   const std::map<Key, Open>& open() const noexcept { return open_; }
-  /// What the engine says of one that is under way.
+  /// Adds to the part what the engine says of a collective that is under way.
   void describe(const Key& key, FencePart& part) const;
 
  private:

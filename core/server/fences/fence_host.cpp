@@ -41,7 +41,7 @@ CardExchange::Load Fences::load_of(store::Wants wants) const noexcept {
   return {.cards = settings_.collects.value_or(wants.collect), .generated = wants.generated};
 }
 
-/// What the host is given with each fence; what the callers wanted follows.
+/// The infos that the host is given with each fence; the callers' directives follow them.
 data::Infos Fences::directives_for_host(bool collect, pmix_status_t here) {
   data::Infos out;
   out.add(PMIX_COLLECT_DATA, data::Value::of(collect));

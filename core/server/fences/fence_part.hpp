@@ -44,7 +44,7 @@ void fields(Archive& archive, FenceName& m) {
   archive(m.procs, m.generation, m.operation, m.goes_on_smaller);
 }
 
-/// One that a fence waits for. state: store::Local::State.
+/// A rank that a fence waits for. state: store::Local::State.
 struct AbsentRank {
   std::string nspace;
   std::uint32_t rank = 0;

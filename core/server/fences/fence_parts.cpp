@@ -117,7 +117,7 @@ void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
   if (!procs || !part) return reply(PMIX_ERR_NOT_FOUND, {});
   if (name->generation > exchanges_->attempts(*procs)) {
     if (name->generation - exchanges_->attempts(*procs) > most_behind) return reply(PMIX_ERR_BAD_PARAM, {});
-    // One attempt after the other, until the one that was asked for.
+    // Refuses one attempt after the other, up to the attempt that the request names.
     for (auto last = exchanges_->attempts(*procs); last < name->generation;
          last = exchanges_->attempts(*procs)) {
       const auto why = hopeless(*procs);

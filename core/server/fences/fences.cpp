@@ -148,8 +148,8 @@ Fences::BoardRef Fences::open(const Procs& procs) {
            : std::make_shared<FenceBoard>(std::move(*shape));
   boards_.push_back(made);
   if (is_by_host(*made)) made->board().hand_to_host();
-  // What is known of a process at the board of its job holds here, too; a death weighs more, so it comes
-  // first.
+  // A loss that is known at the board of a process's job holds here, too; a death weighs more than a
+  // finalize, so deaths come first.
   auto& members = made->members();
   for (auto& member : members)
     member.lost = board_of(*jobs_.find(member.nspace))->members()[member.local].lost;
@@ -270,7 +270,7 @@ void Fences::await_registration(const std::string& nspace, const ConnectionRef& 
   const auto wait = std::make_shared<Wait>(Wait{std::move(message)});
   const std::weak_ptr weak(connection);
   const auto status = limit ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND;
-  // What waits for the registration has the timer.
+  // The object that waits for the registration owns the timer.
   wait->deadline =
       std::make_unique<Timer>(loop_, limit.value_or(registration_wait),
                               [this, registration = &wait->registration, nspace, weak, tag, status] {

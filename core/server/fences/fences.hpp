@@ -50,12 +50,12 @@ class Fences {
   void close_job(const std::string& nspace);
   /// A process takes its place: for the first time, or again.
   void join(const Job& job, std::uint32_t local);
-  /// It will not arrive any more, because of `status`.
+  /// A local process will not arrive any more, because of `status`.
   void lose(const Job& job, std::uint32_t local, pmix_status_t status);
-  /// Its connection is closed, for whatever reason.
+  /// The connection of a client is closed, for whatever reason.
   void disconnect(const ClientConnection& connection);
 
-  // What clients send.
+  // Messages of clients.
   /// A set with a namespace that the host has not registered yet waits for that: as long as the caller's
   /// PMIX_TIMEOUT, else registration_wait.
   void enter(const ConnectionRef& connection, std::uint64_t tag, link::Fence message);

@@ -22,8 +22,9 @@ class GeneratedInfo {
   /// The keys of the namespaces of these processes, as a blob. Never empty: that there is a blob says that
   /// this node wants the keys of the others.
   Blob collect(const Procs& procs) const;
-  /// Adds the keys of other nodes to the segment, where every reader of this node finds them. What the host
-  /// registered here about this node and its ranks, and about the whole job, is not changed. Trusts no byte.
+  /// Adds the keys of other nodes to the segment, where every reader of this node finds them. Keys that
+  /// the host registered here about this node and its ranks, and about the whole job, are not changed. Trusts
+  /// no byte.
   /// PMIX_ERR_UNPACK_FAILURE, _OUT_OF_RESOURCE.
   pmix_status_t take(Bytes blobs);
 

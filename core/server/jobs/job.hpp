@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A namespace, as the server's loop thread holds it. What only one room needs of a job, that room keeps by
-// itself.
+// A namespace, as the server's loop thread holds it. A room keeps by itself what no other room needs of a
+// job.
 #pragma once
 
 #include <map>

@@ -94,7 +94,7 @@ Result<void> JobReader::count_nodes() {
   return {};
 }
 
-/// What the host left out follows from the order of the ranks: on their node, in their application, in the
+/// Derives what the host left out from the order of the ranks: on their node, in their application, in the
 /// job.
 void JobReader::derive_ranks() {
   std::vector<std::uint16_t> on_node(spec_.nodes, 0);
@@ -140,7 +140,7 @@ Result<void> JobReader::place_locals(int local_size, const std::set<std::uint32_
   return {};
 }
 
-/// What a host said beside the arrays goes where a Get that names the realm looks for it.
+/// Keys that a host gave beside the arrays go where a Get that names the realm looks for them.
 void JobReader::settle_realms() {
   for (auto& key : spec_.keys) {
     if (key.owner.realm != Realm::job) continue;

@@ -25,8 +25,8 @@ class Jobs {
   Jobs(shm::Segment& segment, std::string host_name, store::Limits limits)
       : segment_(segment), host_name_(std::move(host_name)), limits_(limits) {}
 
-  /// What jobs tell of their server where the host does not: PMIX_SERVER_NSPACE, PMIX_SERVER_RANK,
-  /// PMIX_SERVER_URI.
+  /// The keys by which jobs tell of their server where the host gives none: PMIX_SERVER_NSPACE,
+  /// PMIX_SERVER_RANK, PMIX_SERVER_URI.
   void tell_server(const pmix_proc_t& server, std::string uri) {
     server_ = server;
     server_uri_ = std::move(uri);
@@ -69,8 +69,8 @@ class Jobs {
   /// Takes it out of the segment and forgets it.
   void erase(std::string_view nspace);
 
-  /// What another server names: ranks of jobs that are registered here, or a job by its wildcard, and few
-  /// ranks of others, which may have ended here. So a damaged message costs no memory.
+  /// Whether another server may name these: ranks of jobs that are registered here, or a job by its wildcard,
+  /// and few ranks of other jobs, which may have ended here. So a damaged message costs no memory.
   bool may_be_named(const link::RankRuns& named) const;
   /// The processes of these runs, spelt out. Errors: corrupt.
   Result<Procs> procs_of(const link::RankRuns& named) const;
@@ -85,8 +85,8 @@ class Jobs {
     Procs* behind = nullptr;
     std::vector<UnkeptCard>* unkept = nullptr;  ///< gets what is left out
   };
-  /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before
-  /// a malformed byte is kept. A card that there is no room for is left out, which is no error: a Get of what
+  /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. Records before a
+  /// malformed byte are kept. A card that there is no room for is left out, which is no error: a Get of what
   /// is in it finds nothing here that is older, and fetches it again. PMIX_ERR_UNPACK_FAILURE,
   /// PMIX_ERR_OUT_OF_RESOURCE.
   pmix_status_t take_cards(Bytes blobs, Beside beside);

@@ -58,8 +58,8 @@ class Loop {
   TimePoint alarm_at_ = TimePoint::max();
 };
 
-/// Calls `then` once, at its time, unless it ends before: behind that nothing of it runs. It may end in
-/// `then`, and the loop outlives it.
+/// Calls `then` once, at its time, unless it ends before: behind that nothing of it runs. A timer may end
+/// in its own `then`, and the loop outlives it.
 class Timer {
  public:
   Timer(Loop& loop, Loop::TimePoint when, std::function<void()> then)

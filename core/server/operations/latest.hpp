@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bounded memory of how things have ended: of attempts, invitations, verdicts. What is remembered is looked
-// up by its key; beyond the bound the oldest entry is forgotten.
+// A bounded memory of how things have ended: of attempts, invitations, verdicts. An entry is looked up by its
+// key; beyond the bound the oldest entry is forgotten.
 //
 // Forgetting has a cost: a question about a forgotten entry gets the reply for something that never was. Each
 // member of this type says what that means for its room.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Query_info, of clients, tools and the host: what other servers have to say for it is gathered, then
-// each key is answered (query_keys.hpp). What this server does not know, a client's or tool's query asks the
-// host. The loop's thread only.
+// each key is answered (query_keys.hpp). The host is asked what this server does not know of a client's or
+// tool's query. The loop's thread only.
 #pragma once
 
 #include <functional>

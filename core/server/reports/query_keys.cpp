@@ -114,8 +114,8 @@ bool read_text(const data::Infos& infos, const char* key, std::string& out) {
   return true;
 }
 
-/// What runs in the job: the host's own words, or the lines of its applications with " : " between. Empty:
-/// the host has said neither.
+/// The command line of a job: the host's own words, or the lines of its applications with " : " between.
+/// Empty: the host has said neither.
 std::string command_line_of(const Job& job) {
   const auto text_in = [](const Result<data::Value>& value) -> std::string {
     const bool is_text = value && value->get().type == PMIX_STRING && value->get().data.string != nullptr;

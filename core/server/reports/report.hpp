@@ -47,7 +47,7 @@ inline bool is_valid(const NodeReport& report) {
   return report.counters.size() == count_of_counters();
 }
 
-/// What a node is asked: everything, or only its part in these fences.
+/// The request for a report: everything, or only its part in these fences.
 struct ReportRequest {
   static constexpr auto wire_version = report_version;
   std::uint8_t everything = 1;
