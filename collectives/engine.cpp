@@ -334,8 +334,8 @@ std::vector<End> Engine::undecided(const std::vector<NodeNumber>& lost) const {
   std::vector<End> out;
   for (const auto& [key, c] : open_) {
     if (!c->is_suspended) continue;
-    const auto first =
-        std::find_if(lost.begin(), lost.end(), [&one = *c](NodeNumber n) { return one.index_of(n).has_value(); });
+    const auto first = std::find_if(lost.begin(), lost.end(),
+                                    [&one = *c](NodeNumber n) { return one.index_of(n).has_value(); });
     if (first != lost.end()) out.push_back({key.first, key.second, Errc::peer_lost, 0, *first});
   }
   return out;
