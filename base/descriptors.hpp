@@ -13,8 +13,9 @@ std::vector<int> open_descriptors();
 class ClosedOnExec {
  public:
   ClosedOnExec() : before_(open_descriptors()) {}
-  /// Whatever was opened since then is not inherited. One that another thread opened meanwhile for a program
-  /// that it starts is handed over all the same where it becomes a standard stream, for dup2() undoes this.
+  /// Descriptors that were opened since then are not inherited. A descriptor that another thread opened
+  /// meanwhile for a program that it starts is handed over all the same where it becomes a standard stream,
+  /// for dup2() undoes this.
   ~ClosedOnExec();
   ClosedOnExec(const ClosedOnExec&) = delete;
   ClosedOnExec& operator=(const ClosedOnExec&) = delete;

@@ -36,8 +36,8 @@ Result<Fd> connect_to_file(std::string_view path, Blocking blocking);
 /// namespace), user and group. Errors: os.
 Result<ucred> peer_credentials(int socket);
 
-/// What accept4() says while this process or the system is short of descriptors or memory: the connection
-/// stays in the backlog, and the listener readable: its owner pauses for `shortage_pause`.
+/// Whether an error of accept4() says that this process or the system is short of descriptors or memory: the
+/// connection stays in the backlog, and the listener readable: its owner pauses for `shortage_pause`.
 bool is_shortage(int error) noexcept;
 inline constexpr std::chrono::milliseconds shortage_pause{50};
 
@@ -51,9 +51,9 @@ Result<std::size_t> send_some(int socket, Bytes bytes, std::span<const int> desc
 
 enum class Take { bytes, copy };  ///< copy: the bytes, and descriptors with them, stay to be received again
 
-/// One recvmsg(), in the same way. Descriptors that came along are appended, if there is a list; else the
-/// kernel closes them. Errors: again, peer_lost (closed), corrupt (more than most_descriptors, or than are
-/// free here; all are closed), os.
+/// One recvmsg(), repeated when a signal interrupts it. Descriptors that came along are appended, if there is
+/// a list; else the kernel closes them. Errors: again, peer_lost (closed), corrupt (more than
+/// most_descriptors, or than are free here; all are closed), os.
 Result<std::size_t> receive_some(int socket, MutableBytes into, std::vector<Fd>* descriptors,
                                  Blocking blocking, Take take = Take::bytes);
 

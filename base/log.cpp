@@ -97,7 +97,7 @@ void write_all(std::string_view text) noexcept {
   }
 }
 
-/// What LogThread has set up. Never destroyed, as Host.
+/// The writer that LogThread has set up. Never destroyed, as Host.
 struct Background {
   /// Shared with the tasks, which may outlive the worker.
   struct Waiting {
@@ -177,7 +177,7 @@ std::string_view to_text(LogPart part) noexcept {
 
 std::optional<LogLevels> LogLevels::parse(std::string_view text, std::string& why) {
   LogLevels out;
-  // What is for all parts first, so that the order of the words does not matter.
+  // Words for all parts are read first, so that the order of the words does not matter.
   for (const bool of_parts : {false, true}) {
     for (auto left = text; !left.empty();) {
       const auto entry = left.substr(0, left.find(','));

@@ -18,7 +18,7 @@ void wipe(void* at, std::size_t bytes) noexcept;
 /// the bytes lie.
 class Secret {
  public:
-  /// None.
+  /// A secret without bytes.
   Secret() = default;
   /// Throws std::bad_alloc.
   explicit Secret(Bytes bytes);

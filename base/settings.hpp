@@ -47,7 +47,7 @@ enum class Variable : std::uint8_t {
 };
 inline constexpr std::size_t variable_count = 25;
 
-/// What a value looks like. text: its reader checks it, and says in the same words what it does not accept.
+/// The kinds of values. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };
 
 /// Which programs read a setting; a client is a process of a job, or a tool.
@@ -73,7 +73,7 @@ const Setting& setting_of(Variable variable) noexcept;
 /// A variable that a server or launcher sets for its own processes: one that is inherited is another job's.
 bool is_internal(std::string_view name) noexcept;
 
-/// One value, as it is in force.
+/// The value of a setting that is in force.
 struct Reading {
   enum class Source : std::uint8_t { by_default, environment, refused };
   Source source =
@@ -104,7 +104,7 @@ struct UnknownName {
 };
 std::vector<UnknownName> unknown_names(char* const* environment);
 
-/// What a user should know about an environment, a line each: values that are not accepted, and unknown
+/// The lines that a user should read about an environment: values that are not accepted, and unknown
 /// names.
 std::vector<std::string> complaints(char* const* environment);
 

@@ -95,7 +95,7 @@ concept constrained = requires(const T& value) {
   { is_valid(value) } -> std::same_as<bool>;
 };
 
-/// What all writers have in common. Self has scalar() and raw().
+/// The functions that all writers have in common. Self has scalar() and raw().
 template <class Self>
 class FieldWriter {
  public:

@@ -34,7 +34,7 @@ class EarlyMessages {
   explicit EarlyMessages(std::uint64_t most_bytes) noexcept : most_bytes_(most_bytes) {}
 
   void keep(NodeNumber from, const MessageHeader& header, Bytes payload) noexcept;
-  /// What was kept for that collective; its bytes are free for others again.
+  /// Takes the messages that were kept for a collective; their bytes are free for others again.
   Kept take(const Key& key) noexcept;
   /// Collectives of other signatures with the same upper half, each with the node whose message came first.
   std::vector<std::pair<Key, NodeNumber>> like(const Signature& signature) const;

@@ -9,11 +9,11 @@
 // Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in
 //           phase 0. Longer ones send only their length in phase 0; phase 1 then exchanges them with the
 //           algorithm chosen for the total size.
-// Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So
-//           at a node that knows of the loss it is suspended: no message ends it any more, settle() does,
-//           with what its survivors have agreed on (undecided(), ended(), result_of()). A collective that
-//           begins later with the lost member ends at once: without this node's part it cannot have ended
-//           well.
+// Loss      Where a member is lost another one may have had the last part of a collective, and ended it well.
+//           So a node that knows of the loss suspends the collective: no message ends it any more, settle()
+//           does, with what the nodes that are left have agreed on (undecided(), ended(), result_of()). A
+//           collective that begins later with the lost member ends at once: without this node's part it
+//           cannot have ended well.
 // Threads   As the mesh.
 #pragma once
 
@@ -103,8 +103,8 @@ class Engine {
   /// one that has ended well elsewhere; null: they are not to be had. No effect on any other.
   void settle(const End& end, Contributions* contributions);
 
-  /// The mesh is about to end: nothing is sent from here on, and nothing begins (canceled). What is open ends
-  /// with the engine.
+  /// The mesh is about to end: nothing is sent from here on, and nothing begins (canceled). Open collectives
+  /// end with the engine.
   void close() noexcept { outbox_.close(); }
 
   /// Call after the mesh's progress(): sends what had no room, and calls done() of each collective that has
@@ -122,7 +122,7 @@ class Engine {
     std::uint64_t begun = 0, ended_well = 0, failed = 0, early = 0, late = 0, malformed = 0;
   };
   const Counters& counters() const noexcept { return counters_; }
-  /// What messages take that this node is not ready for.
+  /// The bytes of messages for which this node is not ready.
   std::uint64_t early_bytes() const noexcept { return early_.bytes(); }
 
  private:

@@ -2,7 +2,7 @@
 // How the latest collectives have ended at this node: another node may have one of them open with a lost
 // member, and ask.
 //
-// P1  Of a signature those since the last that ended well are kept: a member that begins a later generation
+// P1  The ends of a signature since the last that was well are kept: a member that begins a later generation
 //     has ended all before it.
 // P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. What
 //     forgetting costs: a collective that has ended well here, and is open elsewhere, may fail there, or end

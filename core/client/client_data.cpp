@@ -97,7 +97,7 @@ pmix_status_t Client::store_internal(const pmix_proc_t& proc, std::string_view k
   return stored ? PMIX_SUCCESS : data::to_status(stored.error());
 }
 
-/// What the server knows, without a look at what this process has.
+/// Asks the server, without a look at what this process has.
 Getter Client::getter() {
   return [this](const pmix_proc_t& proc, std::string_view key, const data::Infos& infos, data::Value& found) {
     return ask_server(Error{Errc::not_found}, proc, key, infos.data(), infos.size(), {}, found);

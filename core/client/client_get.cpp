@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Get. What the node knows is read here, in the caller's thread; of a miss decide_get() says what comes next,
-// and what needs the server goes one of two ways: a card of another node through this rank's FetchCell, all
-// else by message.
+// Get. A value that the node knows is read here, in the caller's thread. After a miss decide_get() says what
+// comes next, and a Get that needs the server goes one of two ways: a card of another node through this
+// rank's FetchCell, all else by message.
 #include "core/client/client.hpp"
 #include "core/client/connection/request.hpp"
 #include "core/client/get/scratch_folders.hpp"
@@ -161,8 +161,8 @@ Result<data::Infos> Client::directives_for_server(const pmix_info_t* infos, std:
   return directives;
 }
 
-/// Is the card of this rank brought through the FetchCell? It knows no deadline, one thread at a time, and
-/// this job.
+/// Is the card of this rank brought through the FetchCell? The cell knows no deadline, one thread at a time,
+/// and this job alone.
 bool Client::has_fetch_cell_for(const pmix_proc_t& proc, const GetDirectives& how) const {
   return sees_segment() && own_job_ && link::is_of(proc, own_job_.nspace()) && !connection_->on_thread() &&
          !how.timeout && !how.refresh && proc.rank < own_job_.ranks() &&
@@ -187,8 +187,8 @@ std::optional<std::int32_t> Client::request_card(std::uint32_t rank, store::Remo
 std::optional<pmix_status_t> Client::get_by_fetch(const pmix_proc_t& proc, std::string_view key,
                                                   const GetDirectives& how, data::Value& found) {
   const auto until = how.immediate ? FetchCell::Until::now : FetchCell::Until::commit;
-  // What the server appends after this counts as new: it may have had the card brought for another rank
-  // meanwhile.
+  // Records that the server appends after this count as new: it may have had the card brought for another
+  // rank meanwhile.
   auto seen = own_job_.remote_link(proc.rank);
   for (int reads = 0;; seen = FetchCell::anything) {
     auto facts =
@@ -230,7 +230,7 @@ pmix_status_t Client::ask_server(const Error& why, const pmix_proc_t& proc, std:
   return ask_value(*connection_, message, found);
 }
 
-/// What comes after look_up() has failed with `why`. Nothing: `why` is no miss, and ends the Get.
+/// The step after look_up() has failed with `why`. Nothing: `why` is no miss, and ends the Get.
 std::optional<GetStep> Client::step_after(const Error& why, const pmix_proc_t& proc, std::string_view key,
                                           const GetDirectives& how) const {
   if (!is_miss(why)) return std::nullopt;

@@ -29,7 +29,7 @@
 
 namespace weft::data {
 
-// What a parser accepts, so that a short malicious string cannot ask for much memory.
+// The most that a parser accepts, so that a short malicious string cannot ask for much memory.
 inline constexpr std::size_t max_map_nodes = std::size_t{1} << 20;
 inline constexpr std::size_t max_map_ranks = std::size_t{1} << 24;
 inline constexpr std::size_t max_map_name_bytes = std::size_t{1} << 26;  ///< of all names together

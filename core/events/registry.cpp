@@ -51,7 +51,7 @@ class Registry::State final : public Chain::Gate, public std::enable_shared_from
     if (outcome == Outcome::ended_by_handler) cache.erase(chain->number());
   }
 
-  // What follows is called with the mutex held.
+  // The functions from here on are called with the mutex held.
 
   void forget(std::size_t id) {
     table.remove(id);

@@ -39,8 +39,8 @@ class Registry {
 
   /// How tasks get to the thread that delivers events: a handler may complete on a thread of the program's,
   /// which may hold what the next handler waits for. Without it the chain goes on where its handler
-  /// completes. It runs under the lock of the registry, on any thread: it must not call the registry. Once
-  /// this has returned, the one before is called no more.
+  /// completes. `run_later` runs under the lock of the registry, on any thread: it must not call the
+  /// registry. Once this has returned, the function before is called no more.
   void run_later_by(std::function<void(std::function<void()> task)> run_later);
 
   /// Registers a handler and returns its reference: 0, 1, 2, ... The handler sees no event before activate().

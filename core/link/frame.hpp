@@ -43,7 +43,7 @@ enum class MessageType : std::uint16_t {
   query,        ///< keys to be answered
   results,      ///< server: answers query
   board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones
-  // What the server's host is asked for (requests.hpp); answered by done or answer.
+  // Requests to the server's host (requests.hpp); answered by done or answer.
   publish,
   lookup,
   unpublish,

@@ -57,19 +57,19 @@ struct Identity {
 
 enum class Found { none, identity, foreign, malformed };
 
-/// What the environment says. foreign: another PMIx library started this process, whose server we cannot
-/// speak to.
+/// Reads the identity from the environment. foreign: another PMIx library started this process, whose server
+/// we cannot speak to.
 Found from_environment(Identity& out);
 
 /// "weft-<pid>-<16 hex digits>"; hard to guess, though guessing it gains nothing without a token.
 std::string new_server_name();
-/// It looks like one.
+/// Whether a name looks like that of a server's socket.
 bool is_server_name(std::string_view name) noexcept;
 
 struct SegmentFds {
   shm::Fd server, clients;
 };
-/// What WEFT_SEGMENT says of these descriptors of a server.
+/// The text of WEFT_SEGMENT for these descriptors of a server.
 std::string segment_place(pid_t server, int server_fd, int clients_fd);
 /// Opens a server's segment through /proc, as its user may. Errors: not_found (another pid namespace, another
 /// user, /proc hidden, or what is there is no segment): then the server hands it over itself.

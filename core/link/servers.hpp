@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The servers that listen on this machine, by the names of their sockets: how a tool finds one. What a
-// server's URI says.
+// The servers that listen on this machine, by the names of their sockets: how a tool finds one. The
+// contents of a server's URI.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@
 namespace weft::topology {
 
 /// Sets a function that returns the topology of the node as XML, for example from the server's job
-/// information. It is called when the topology is first needed; if it returns an empty text, the topology is
-/// discovered instead. Without effect once the topology is loaded.
+/// information. The function is called when the topology is first needed; if it returns an empty text, the
+/// topology is discovered instead. Without effect once the topology is loaded.
 void set_local_xml_source(std::function<std::string()> source);
 
 /// The hwloc_topology_t of this node. The first call loads it; it is never destroyed, because programs keep

@@ -96,7 +96,7 @@ Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload)
   for (;;) {
     auto frame = link::receive_frame(socket_.get());
     if (!frame) return sent ? frame : fail(sent.error());
-    // What the server pushed before it read this request is dropped.
+    // Frames that the server pushed before it read this request are dropped.
     if (frame->type == link::MessageType::done) return frame;
   }
 }

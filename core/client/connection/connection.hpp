@@ -58,7 +58,7 @@ class Connection {
     };
     if (on_thread()) return serve_until(is_there, {}) || is_there();
     for (;;) {
-      // What the thread would have brought may have been dropped by stop().
+      // stop() may have dropped the answer that the thread would have brought.
       if (is_over_.load(std::memory_order_acquire)) return is_there();
       if (deadline && Clock::now() >= *deadline) return is_there();
       if (is_driven_by_calls())
@@ -82,8 +82,8 @@ class Connection {
   void run_later(std::function<void()> task);
   void run_at(Clock::time_point when, std::function<void()> task);
 
-  /// From here on there is no thread of the library: progress() and calls that wait do what it would. What
-  /// has come is handled first if it `flushes`. In a callback the thread ends behind it. Not while another
+  /// From here on there is no thread of the library: progress() and calls that wait do its work. flushes:
+  /// frames that have come are handled first. In a callback the thread ends behind it. Not while another
   /// thread is in stop().
   void stop_thread(bool flushes);
   bool is_driven_by_calls() const noexcept { return by_calls_.load(std::memory_order_acquire); }

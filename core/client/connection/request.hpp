@@ -9,7 +9,7 @@
 
 namespace weft::client {
 
-/// What a frame of type done or answer says; of a failed request its status.
+/// The answer in a frame of type done or answer; of a failed request its status.
 link::Answer read_answer(const Result<link::Frame>& frame);
 
 /// done(answer) runs on the connection's thread, once.

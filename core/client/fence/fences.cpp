@@ -42,7 +42,7 @@ struct FenceDirectives {
   data::Deadline deadline() const { return data::deadline_after(timeout); }
 };
 
-/// What a fence says to a host that carries it.
+/// The directives of a fence for a host that carries it.
 struct ForHost {
   data::Infos infos;
   bool is_there = false;

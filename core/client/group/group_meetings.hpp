@@ -9,9 +9,9 @@
 //           operation has ended well for all; or it becomes a message of each member, and they meet by name
 //           at the server (core/server/groups/gatherings.hpp). Where there are members on other nodes the
 //           server compares the tags, exchanges with the others, and ends the operation at the board.
-// Messages  win: any message about a group of these members has the server dissolve the board first. What has
-//           not ended there becomes a message, too, so no member waits at one place for a member that waits
-//           at the other.
+// Messages  win: any message about a group of these members has the server dissolve the board first. An
+//           operation that has not ended there becomes a message, too, so no member waits at one place for a
+//           member that waits at the other.
 // Patience  A member that has waited for a moment has the board dissolved. So deadlines, deaths, reports of
 //           what is stuck and the state of the server's loop are all those of messages.
 #pragma once

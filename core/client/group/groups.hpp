@@ -33,7 +33,7 @@ class Groups {
   /// Made without the server: what that has said of it meanwhile is newer.
   void add_new(std::string_view name, Group group);
   void remove(std::string_view name);
-  /// What the server says of a group that it is about to tell of, or that has changed.
+  /// Takes word of the server about a group of which an event will tell, or which has changed.
   void take(link::GroupChange change);
   std::optional<Group> find(std::string_view name) const;
   std::vector<std::string> names() const;

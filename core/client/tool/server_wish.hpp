@@ -24,7 +24,7 @@ struct ServerWish {
   bool only_system = false;
   bool system_first = false;  ///< and then any
 
-  // What is no server at all.
+  // Wishes that name no server.
   bool connects = true;      ///< not PMIX_TOOL_DO_NOT_CONNECT
   bool is_optional = false;  ///< PMIX_TOOL_CONNECT_OPTIONAL
   bool becomes_primary = false;

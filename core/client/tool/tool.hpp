@@ -2,7 +2,8 @@
 // A tool, a process of no job: what PMIx_tool_init makes and PMIx_tool_finalize ends. All calls from any
 // thread.
 //
-// A server lets it in by the kernel's word about its user. It is counted nowhere: no fence waits for it.
+// A server lets a tool in by what the kernel reports of its user. No job counts a tool: no fence waits for
+// it.
 #pragma once
 
 #include <atomic>

@@ -93,7 +93,7 @@ std::size_t strings_bytes(char* const* list) noexcept {
 
 std::size_t list_bytes(pmix_data_type_t number, const void* first, std::size_t count) noexcept;
 
-/// What the element owns outside its own structure.
+/// The bytes that an element owns outside its own structure.
 std::size_t owned_bytes(const Type& type, const void* element) noexcept {
   switch (type.shape) {
     case Shape::text: {

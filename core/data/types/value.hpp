@@ -37,7 +37,7 @@ pmix_value_cmp_t compare_values(const pmix_value_t& first, const pmix_value_t& s
 /// rest is zeroed.
 void load_fixed(char* out, std::size_t size, std::string_view text) noexcept;
 
-/// What becomes of PMIX_POINTER when a value is decoded. kept: this process encoded the bytes, and nothing
+/// How PMIX_POINTER is decoded. kept: this process encoded the bytes, and nothing
 /// else could.
 enum class Pointers : bool { cleared, kept };
 
