@@ -4,8 +4,8 @@
 //
 // P1  A reader is counted from before it loads the pointer until it has done with the object behind it.
 // P2  A writer replaces the pointer before it looks at the count. Where it finds no reader, all readers that
-//     come later find the new value, and the old one is freed. Else the old one is freed by a later change, or
-//     at the end.
+//     come later find the new value, and the old one is freed. Else the old one is freed by a later change,
+//     or at the end.
 // P1 and P2 are each a store before a load of another word, so they are sequentially consistent. A fork
 // leaves a count that may be too high in the child, which only reads.
 #pragma once

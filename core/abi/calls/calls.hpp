@@ -16,7 +16,8 @@
 
 namespace weft::abi {
 
-/// What one thread says of itself. Only that thread writes, but for fork().
+/// The record of one thread: whether it is inside a call. Only that thread writes it; in a child of fork()
+/// the forking thread clears those of its parent's threads.
 struct CallSlot {
   alignas(64) std::atomic<std::uint64_t> turns{0};  ///< odd: inside
   unsigned nested = 0;                              ///< calls of callbacks of the call
@@ -29,7 +30,7 @@ struct CallSlot {
 /// The calling thread's slot, made where there is none. Throws std::bad_alloc.
 [[gnu::cold]] CallSlot& make_call_slot();
 
-/// As long as this object lives its thread counts as being inside a call.
+/// This object marks its thread as being inside a call for as long as it lives.
 class InCall {
  public:
   InCall() : slot_(own_call_slot != nullptr ? *own_call_slot : make_call_slot()) {

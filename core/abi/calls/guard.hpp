@@ -33,7 +33,7 @@ pmix_status_t guarded(Body&& body, const char* function = __builtin_FUNCTION()) 
   }
 }
 
-/// As guarded(), for bodies that return statuses themselves.
+/// The guarded() for bodies that return statuses themselves.
 template <class Body>
 pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   try {
@@ -44,7 +44,7 @@ pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCT
   }
 }
 
-/// As guarded_status(), for a call that takes directives. The body does not run where the array is NULL
+/// The guarded_status() for a call that takes directives. The body does not run where the array is NULL
 /// although its length is not 0 (PMIX_ERR_BAD_PARAM), nor where the caller requires a directive that the call
 /// does not understand (PMIX_ERR_NOT_SUPPORTED; core/data/names/call_attributes.hpp).
 template <class Body>

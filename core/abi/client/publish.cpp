@@ -44,7 +44,7 @@ pmix_status_t make_unpublish(char** keys, const pmix_info_t* info, size_t ninfo,
   return status == PMIX_SUCCESS ? copy_infos(info, ninfo, out.directives) : status;
 }
 
-/// What was found becomes the caller's. PMIX_ERR_PARTIAL_SUCCESS: not all of it was found.
+/// The values that the server found become the caller's. PMIX_ERR_PARTIAL_SUCCESS: some keys were not found.
 pmix_status_t take_found(weft::link::Answer& answer, pmix_pdata_t* data, size_t ndata) {
   std::size_t missing = 0;
   for (size_t i = 0; i < ndata; ++i) {

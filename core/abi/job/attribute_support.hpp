@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIX_QUERY_ATTRIBUTE_SUPPORT: which attributes calls understand, told from the table that the calls go by
-// (core/data/names/call_attributes.hpp). What the host supports its server is asked for.
+// (core/data/names/call_attributes.hpp). The server is asked which of them its host supports.
 #pragma once
 
 #include "core/link/messages.hpp"

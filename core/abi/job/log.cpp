@@ -97,7 +97,7 @@ std::string styled(const Style& style, const char* channel, std::string_view tex
   return out.append(text);
 }
 
-/// What is left of one call: the records from `next` on.
+/// The rest of one call: its records from `next` on.
 struct Call {
   Infos data, directives;
   Style style;
@@ -159,7 +159,7 @@ void log_once(const CallRef& call) {
   });
 }
 
-/// What no host takes; the call's other records are printed.
+/// Prints the records of a call that has no host to take them.
 void log_here(const CallRef& call, pmix_status_t status) {
   std::size_t taken = 0, left = 0;
   for (size_t i = 0; i < call->data.size(); ++i) {

@@ -36,7 +36,7 @@ pmix_status_t read_query(const pmix_query_t* queries, size_t count, Query& out) 
   return std::any_of(out.items.begin(), out.items.end(), asks) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-/// What the library knows of itself, in whatever role and before it has one.
+/// The keys that describe the library itself, whatever its role and before it has one.
 Result<Value> value_of_library(std::string_view key) {
   // Observed: a library 4.2.2 names these numbers in PMIx_Get_version(); the ABI of later standards is not
   // claimed (docs/decisions/0001-header-version.md).
@@ -47,7 +47,7 @@ Result<Value> value_of_library(std::string_view key) {
   return weft::fail(weft::Errc::not_found);
 }
 
-/// What the library answers by itself of a query.
+/// The part of a query that the library answers by itself.
 struct Part {
   Infos infos;
   bool lacks = false;  ///< something that only the library could know, and does not

@@ -14,8 +14,8 @@
 
 namespace weft::abi {
 
-/// It may be a member of a group, or all of one. Without a lock, and false for every process of the caller's
-/// own namespace: each Get asks.
+/// Whether the name may stand for a member of a group, or for a whole group. Takes no lock, since each Get
+/// asks; false for every process of the caller's own namespace.
 bool may_name_group(const pmix_proc_t& proc) noexcept;
 
 /// The caller's array where it is in no groups, and without a copy then. status(): PMIX_ERR_NOT_FOUND: no
@@ -37,7 +37,8 @@ class NativeProcs {
 /// The group of which the one process means all members, by its name.
 std::optional<client::Groups::Group> whole_group(const pmix_proc_t* procs, std::size_t count);
 
-/// One process, in place. All of a group are, for what there is one of a namespace, that namespace.
+/// Replaces the name of a member by that of its process. The name of a whole group becomes the namespace of
+/// its members.
 /// PMIX_ERR_NOT_FOUND: no such group rank; PMIX_ERR_BAD_PARAM: the members are of several namespaces.
 pmix_status_t make_native(pmix_proc_t& proc);
 /// The processes that infos of an event name: PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_AFFECTED_PROC and _PROCS.

@@ -9,7 +9,7 @@
 
 namespace weft::abi {
 
-/// The way to a server with a host, of this client or tool. Else null, and why: PMIX_ERR_INIT,
+/// The way to a server with a host, of this client or tool. Null sets why_not: PMIX_ERR_INIT,
 /// PMIX_ERR_UNREACH (a singleton, or a tool without a server), PMIX_ERR_NOT_SUPPORTED (a server, whose host
 /// has to be asked by itself).
 std::shared_ptr<client::Connection> way_to_host(pmix_status_t& why_not);

@@ -41,7 +41,7 @@ void replace(Pointer& owner, std::unique_ptr<Role>& role, std::atomic<typename P
   role.swap(adapter);
   choose();
   if (next == nullptr || end_calls(*next)) return;
-  // It is used yet, and so is its memory, to the end of the process.
+  // Calls still use the object, so it is kept to the end of the process.
   static std::vector<std::pair<std::unique_ptr<Role>, Pointer>>* const kept =
       new std::remove_pointer_t<decltype(kept)>;
   kept->emplace_back(std::move(adapter), std::move(next));
@@ -108,9 +108,9 @@ void Roles::forget_parent() noexcept {
 
 void Roles::watch_forks() {
   if (std::exchange(watches_forks_, true)) return;
-  // So that no call has to ask which process it is in: getpid() is a system call, and a page that fork()
-  // empties a load. Children that are made without fork(), by vfork(), posix_spawn() or clone(), are there
-  // for execve() only.
+  // The handler saves each call the question which process it is in: getpid() is a system call, and a page
+  // that fork() empties costs a load. Children that are made without fork(), by vfork(), posix_spawn() or
+  // clone(), are there for execve() only.
   ::pthread_atfork(nullptr, nullptr, [] {
     forget_threads_of_parent();
     roles().forget_parent();

@@ -18,8 +18,8 @@
 
 namespace weft::abi {
 
-/// What entry points ask of whichever role this process has. PMIX_ERR_INIT, or nothing, from a role that has
-/// not what is asked for: for its caller the library is not initialised then.
+/// The interface by which entry points reach whichever role this process has. A role that lacks what an entry
+/// point asks for answers PMIX_ERR_INIT, or nothing: for that caller the library is not initialised.
 class Role {
  public:
   using Done = std::function<void(pmix_status_t)>;
@@ -33,8 +33,8 @@ class Role {
   virtual void run_later(std::function<void()> task) = 0;
   virtual bool on_thread() const noexcept = 0;
   /// Calls start(done), on this thread, and waits until done(status) is called; on the library's thread by
-  /// serving. What start was given must own what it writes to: a wait can end without its answer
-  /// (PMIX_ERR_INIT, PMIX_ERR_TIMEOUT).
+  /// serving. The callback given to start must own the memory that it writes, because a wait can end
+  /// without its answer (PMIX_ERR_INIT, PMIX_ERR_TIMEOUT).
   virtual pmix_status_t await(const std::function<void(Done)>& start) = 0;
 
   virtual pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key,
@@ -51,8 +51,8 @@ class Role {
   virtual pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) = 0;
 
   virtual events::Registry* events() noexcept = 0;
-  /// done(status) once the server knows that this process wants these events for a handler; none: all. What
-  /// is subscribed for a handler ends with it.
+  /// done(status) once the server knows that this process wants these events for a handler; none: all. A
+  /// handler's subscription ends with the handler.
   virtual void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) = 0;
   virtual void notify(events::Event event, Done done) = 0;
 
@@ -67,10 +67,11 @@ class Role {
   virtual client::Outputs* outputs() noexcept = 0;
 };
 
-/// The roles of this process. One object for the process: the C API has no handle to hang it on.
+/// The roles of this process. The object is one for the process, because the C API has no handle that could
+/// carry it.
 class Roles {
  public:
-  /// Loads only. What is there is valid as long as the call that asks for it (calls.hpp).
+  /// Loads only. The role that is returned stays valid during the call that asks for it (calls.hpp).
   client::Client* client() const noexcept { return client_now_.load(std::memory_order_acquire); }
   server::Server* server() const noexcept { return server_now_.load(std::memory_order_acquire); }
   /// For PMIx_server_setup_fork, also in a child that a server has forked, where server() is null.

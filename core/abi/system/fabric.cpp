@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Fabric Support Definitions". What is known of a fabric, the host says.
+// PMIx Standard, chapter "Fabric Support Definitions". The host says what is known of a fabric.
 #include "core/abi/calls/results.hpp"
 #include "core/abi/roles/requests.hpp"
 #include "pmix.h"
@@ -19,7 +19,7 @@ void forget_infos(pmix_fabric_t& fabric) {
   fabric.ninfo = 0;
 }
 
-/// What the host says replaces what the object held.
+/// The host's answer replaces the contents of the object.
 pmix_status_t take(weft::link::Answer& answer, pmix_fabric_t& fabric) {
   if (answer.status != PMIX_SUCCESS) return answer.status;
   if (const auto* index = answer.infos.find(PMIX_FABRIC_INDEX))

@@ -199,8 +199,8 @@ bool Board::rejoin(std::uint32_t member) noexcept {
   cell.held.store(free_mark(incarnation_.load(std::memory_order_relaxed) >> 1),
                   std::memory_order_release);  // BD.K3 -> K4
   if (lost_count_.fetch_sub(1, std::memory_order_relaxed) > 1) {
-    // Another member is still lost. The cells say which; a loop over them would trust a count that clients
-    // write.
+    // The board stays broken: another member is still lost. The cells say which, but a loop over them would
+    // trust a count that clients write.
     const auto why = broken_why_.load(std::memory_order_relaxed);
     if (static_cast<std::uint32_t>(why >> 32) == member)
       broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),

@@ -6,10 +6,10 @@
 //   | word, 1 line | waiting, 1 line | verdict, 1 line+ (server) | cells: 1 line a member |
 //   word = generation:32 | history:16 | count:16
 //
-// I1  `word` is the only thing that all members write, by compare-and-swap. It names the open generation, how
-//     many arrived at it, and in bit i of history whether generation - 1 - i ended without success. One CAS
-//     opens the next generation: by the last arriver, or by the server (failure; success where other nodes
-//     take part).
+// I1  `word` is the only thing that all members write, by compare-and-swap. `word` names the open generation,
+//     how many arrived at it, and in bit i of history whether generation - 1 - i ended without success. A
+//     single CAS opens the next generation: the last arriver's, or the server's (failure; success where other
+//     nodes take part).
 // I2  A member arrives at generation g only while `word` says g, and stores its own cell before it counts
 //     itself: a reader that counts `count` arrivals finds their names in the cells.
 // I3  The verdict of a failed generation is written by the server before the CAS that sets its history bit.
@@ -22,16 +22,16 @@
 // I6  A board of the pool has an incarnation for each set that it served, 1 or more. A member holds the board
 //     (`cell.held`) from its first open fence until it has read the end of its last; the server closes a
 //     board that no member holds. Member: store `held`, then load `incarnation_`; server: store "closed",
-//     then load each `held`; all four seq_cst, so one of them sees the other. So no fence is open on a closed
+//     then load each `held`; all four seq_cst, so one of them sees the other: no fence is open on a closed
 //     board, and none is begun.
 // I7  reopen() changes the incarnation before the word, and goes on with the generation numbers: a member of
 //     an earlier incarnation that the server gave up as lost, but whose process runs, finds another
 //     incarnation or fails its CAS.
 // I8  At a board of groups a member stores a tag in its cell as it arrives, before it counts itself. The last
 //     arriver ends the generation if all tags are the same and all members are here; else it leaves the full
-//     generation to the server. It compares before its CAS: until the generation ends no member stores
-//     another tag, and if it ends meanwhile the CAS fails. For the same reason the server, which counts a
-//     full generation first, finds the tags of that generation.
+//     generation to the server. The arriver compares before its CAS: until the generation ends no member
+//     stores another tag, and if it ends meanwhile the CAS fails. For the same reason the server, which
+//     counts a full generation first, finds the tags of that generation.
 // I9  dissolve() ends one generation without success, and none after it: "broken" is said before that CAS, so
 //     a member that does not see it has arrived at a generation that a CAS of the server is still to end.
 // Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which
@@ -53,7 +53,7 @@ namespace weft::store {
 using Generation = std::uint32_t;
 using Incarnation = std::uint32_t;  ///< 31 bits; 0: the board of a whole job, which is never closed
 
-/// What a member says with its arrival.
+/// The wishes that a member states with its arrival.
 struct Wants {
   constexpr Wants(bool cards = false, bool told = false, bool info = false) noexcept
       : collect(cards), directives(told), generated(info) {}

@@ -4,8 +4,8 @@
 // fenced by message.
 //
 // Fences of one member are ordered by the ticket that each takes at its start; a ticket's turn comes when the
-// board opens its generation. So two threads in the same fence, or a blocking fence behind an open
-// non-blocking one, are two consecutive fences and never mixed.
+// board opens its generation. Two threads in the same fence, or a blocking fence behind an open non-blocking
+// one, are therefore two consecutive fences and never mixed.
 #pragma once
 
 #include <mutex>
@@ -18,14 +18,14 @@ namespace weft::store {
 
 class BoardMember {
  public:
-  /// One open fence: from enter() to end().
+  /// An open fence: from enter() to end().
   struct Entry {
     Generation generation;
     Wants wants;
     bool arrived = false;
     std::uint64_t tag = 0;  ///< at a board of groups
   };
-  /// What the arrival obliges the caller to, once.
+  /// The duty that an arrival leaves to the caller, once.
   enum class Owed {
     nothing,
     /// The generation ended and a member wants a message: the server sends it (NoticeKind::board_ended).
@@ -49,9 +49,10 @@ class BoardMember {
   /// Takes a ticket; any thread. Nothing: the board is closed, or this member's place at it is taken
   /// (Board::hold): the fence goes by message. Never nothing while an entry of this member is open.
   [[gnu::hot]] std::optional<Entry> enter(Wants wants, std::uint64_t tag = 0) noexcept;
-  /// Arrives if it is the entry's turn, with the wake that an arrival owes; then looks. One thread an entry.
+  /// Arrives if it is the entry's turn, with the wake that an arrival owes; then looks. An entry
+  /// belongs to one thread.
   [[gnu::hot]] Step step(Entry& entry) noexcept;
-  /// What became of `generation`; nothing while it is open.
+  /// The status that `generation` ended with; nothing while it is open.
   [[gnu::hot]] std::optional<pmix_status_t> ended(Generation generation) const noexcept;
   /// After the status was read: gives the ticket back. Not for a fence that ended without its server.
   [[gnu::hot]] void end(const Entry& entry) noexcept;

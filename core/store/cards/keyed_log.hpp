@@ -19,8 +19,8 @@
 // I1  One writer: a process, whose threads share a lock. All other processes only read.
 // I2  Bytes below `published` never change; it only grows, by whole records, and stays a multiple of 8.
 // I3  heads[b] is 0 or 1 + the offset/8 of the newest record of bucket b; a record's `previous` has the same
-//     form and is strictly before the record. So every chain ends, even a damaged one: a reader rejects a
-//     link that does not go backwards.
+//     form and is strictly before the record. Every chain therefore ends, even a damaged one: a reader
+//     rejects a link that does not go backwards.
 // I4  A head is stored after `published` covers its record. A newer record of a key hides the older ones.
 // I5  Offsets, never pointers. Capacity and bucket count are in the job header, which only the server writes:
 //     a client can damage the bytes of its own card, not their bounds.

@@ -21,7 +21,7 @@
 // I1  One writer: the server's loop thread. All other processes map the cards read-only.
 // I2  Bytes that a link leads to never change. A link is stored after the whole piece that it leads to.
 // I3  The link of a piece to the one before it goes strictly backwards, and its records end before the piece
-//     that led to it. So every walk ends. A reader rejects anything else, because the job may be retired
+//     that led to it, so every walk ends. A reader rejects anything else, because the job may be retired
 //     during the read: the reader then finds zeros, or the bytes of another job, and stays within the
 //     capacity.
 // I4  In a piece a later record of a key hides an earlier one, in a chain a newer piece an older one.

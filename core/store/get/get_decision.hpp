@@ -27,7 +27,7 @@ enum class GetStep : std::uint8_t {
 };
 
 struct GetFacts {
-  // What the last lookup said.
+  // The outcome of the last lookup.
   enum class Lookup : std::uint8_t { miss, hit, hidden } lookup = Lookup::miss;
 
   // The request.
@@ -61,7 +61,7 @@ GetStep decide_get(const GetFacts& facts) noexcept;
 constexpr bool is_end(GetStep step) noexcept {
   return step < GetStep::ask;
 }
-/// What the caller gets. step: an end.
+/// The status that the caller gets. step: an end.
 pmix_status_t status_of(GetStep step) noexcept;
 
 /// The facts that stand in the segment and in the request. Left to the caller: lookup, own, can_ask, asked,

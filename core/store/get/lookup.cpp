@@ -125,8 +125,8 @@ Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_
   const bool own = caller.same_job && caller.rank == rank;
   const bool here = job.local_index(rank) != none;
   if (!visible(record->scope, how.scope, own, here)) {
-    // The newest is not for the caller. One before it may be: fabrics put one address for the node, one for
-    // the others.
+    // The newest record is not for the caller, but an older one may be: fabrics put one address for the node
+    // and one for the others.
     std::uint32_t scopes = 0;
     for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL})
       if (visible(scope, how.scope, own, here)) scopes |= std::uint32_t{1} << scope;
@@ -196,7 +196,8 @@ bool is_missing(const Result<Found>& value) noexcept {
   return !value && value.error().code == Errc::not_found;
 }
 
-// One variable each, so that what is found is returned where it was decoded: every Get comes through here.
+// These functions have one result variable each, so that the value is returned where it was decoded: every
+// Get comes through here.
 template <class Found>
 Result<Found> value_of_put_key(const JobView& job, std::uint32_t rank, std::string_view key,
                                std::uint64_t hash, const GetDirectives& how, Caller caller) {

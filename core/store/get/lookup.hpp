@@ -61,8 +61,9 @@ Result<data::Value> lookup_session(const shm::SegmentBytes& segment, std::uint32
 /// one.
 std::uint32_t node_of_get(const JobView& job, std::uint32_t rank, const GetDirectives& how) noexcept;
 
-/// What this node knows about (rank, key). rank may be PMIX_RANK_WILDCARD (job level) or PMIX_RANK_UNDEF (a
-/// key that only one rank has). No system call; a lock-free read of the segment and one decode.
+/// The value of (rank, key) as far as this node knows it. rank may be PMIX_RANK_WILDCARD (job level) or
+/// PMIX_RANK_UNDEF (a key that only one rank has). No system call; a lock-free read of the segment and one
+/// decode.
 /// Errors: not_found, outside_scope, corrupt, no_memory.
 Result<data::Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key,
                            const GetDirectives& how, Caller caller);

@@ -32,7 +32,8 @@ class BoardPool {
   /// A board for a set of so many local members, all of this job. Nothing: too many of them, no memory, or no
   /// slot is free; then give_back() one that has not been used for long.
   std::optional<BoardNumber> take(const JobView& job, std::uint32_t members, bool remote) noexcept;
-  /// False: a member has a fence open at it, it stays. Else it is closed, and another set may get the slot.
+  /// False: a member has a fence open at the board, which stays. True: the board is closed, and another set
+  /// may get the slot.
   bool give_back(BoardNumber number) noexcept;
   /// The job of the set ends, and its memory with it: the slot is free, whatever members do at the board.
   void drop(BoardNumber number) noexcept;

@@ -23,7 +23,7 @@ std::uint64_t aligned(std::uint64_t n) {
   return (n + 63) & ~std::uint64_t{63};
 }
 
-/// What a job has of a segment; freed unless keep() was called.
+/// The memory of a segment that a job takes; freed unless keep() was called.
 class Allocation {
  public:
   Allocation(shm::Segment& segment, std::uint64_t server_bytes, std::uint64_t clients_bytes)
@@ -92,7 +92,7 @@ Result<void> check(const JobSpec& spec, std::uint32_t locals) {
   return {};
 }
 
-/// What a segment has for one more job.
+/// The room that a segment has for one more job.
 struct Left {
   std::uint64_t server, clients;  ///< bytes
   std::uint32_t board_slots;

@@ -14,8 +14,8 @@
 
 namespace weft::store {
 
-/// The job may be retired during a read: all of it then reads as zero. So every bound is read once, by
-/// open(); later reads stay inside the segment and find nothing.
+/// The job may be retired during a read: all of it then reads as zero. Every bound is therefore read
+/// once, by open(); later reads stay inside the segment and find nothing.
 class JobView {
  public:
   JobView() = default;
@@ -55,7 +55,7 @@ class JobView {
   explicit operator bool() const noexcept { return header_ != nullptr; }
   /// False: what its ranks on this node write, their cards and the board, is not mapped here.
   bool has_cards() const noexcept { return board_ != nullptr; }
-  /// What they write. Needs has_cards().
+  /// The memory that the ranks of this node write. Needs has_cards().
   MutableBytes clients_memory() const noexcept { return clients_; }
 
   /// The ranks of a node, ascending; empty if there is no such node.

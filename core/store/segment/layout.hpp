@@ -22,8 +22,8 @@
 // server's memory, which the kernel lets no client write.
 //
 // A card has one page among the first pages of all cards, which are contiguous: reading 64 small cards then
-// takes four page faults (the kernel maps 16 neighbours at a time) and not 64. What does not fit is
-// elsewhere.
+// takes four page faults (the kernel maps 16 neighbours at a time) and not 64. The rest of a
+// card that does not fit lies elsewhere.
 //
 // A client maps everything read-only, and makes writable: `control` of its job, its own card, and the boards
 // of the sets that it is a member of (board_pool.hpp).
@@ -82,14 +82,16 @@ struct SegmentHeader {
 };
 static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
 
-/// What a client that maps a segment may find; unless it is ready, the client uses the socket instead.
+/// The states in which a client may find a segment that it maps; unless the segment is ready, the client uses
+/// the socket instead.
 enum class Attach { absent, too_short, not_ready, wrong_version, ready };
 Attach check_segment(const shm::SegmentBytes& segment) noexcept;
 
 /// A rank of a job, on any node; unknown fields hold none / none16. With the index at most 32 bytes a rank.
 struct RankEntry {
   std::uint32_t node;
-  /// Its card: local_card + its index in `locals`, or the link to its newest piece among the remote cards.
+  /// The rank's card: local_card + its index in `locals`, or the link to its newest piece among the remote
+  /// cards.
   std::atomic<std::uint32_t> card;
   std::uint32_t appnum;
   std::uint32_t app_rank;
