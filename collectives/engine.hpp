@@ -10,10 +10,10 @@
 //           phase 0. Longer ones send only their length in phase 0; phase 1 then exchanges them with the
 //           algorithm chosen for the total size.
 // Loss      Where a member is lost another one may have had the last part of a collective, and ended it well.
-//           So a node that knows of the loss suspends the collective: no message ends it any more, settle()
-//           does, with what the nodes that are left have agreed on (undecided(), ended(), result_of()). A
-//           collective that begins later with the lost member ends at once: without this node's part it
-//           cannot have ended well.
+//           A node that knows of the loss therefore suspends the collective: no message ends it any more,
+//           settle() does, with what the nodes that are left have agreed on (undecided(), ended(),
+//           result_of()). A collective that begins later with the lost member ends at once: without this
+//           node's part it cannot have ended well.
 // Threads   As the mesh.
 #pragma once
 
@@ -34,7 +34,7 @@ namespace weft::collectives {
 struct Outcome {
   Result<void> result;
   std::optional<NodeNumber> lost;  ///< the node whose loss ended it, if one did
-  /// What the members gave to an exchange that went well. The bytes are valid during the call.
+  /// The contributions of the members to an exchange that went well. The bytes are valid during the call.
   const Contributions& contributions;
   bool is_without_data = false;  ///< it went well, and what the others contributed has not come
 };

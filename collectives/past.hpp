@@ -4,9 +4,9 @@
 //
 // P1  The ends of a signature since the last that was well are kept: a member that begins a later generation
 //     has ended all before it.
-// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. What
-//     forgetting costs: a collective that has ended well here, and is open elsewhere, may fail there, or end
-//     well there without what was contributed.
+// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. The
+//     price of forgetting: a collective that has ended well here, and is open elsewhere, may fail there, or
+//     end well there without what was contributed.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace weft::collectives {
 
-/// What each member contributed, in the order of the members.
+/// The contribution of each member, in the order of the members.
 using Contributions = std::vector<std::vector<std::byte>>;
 
 /// How a collective has ended at a node.

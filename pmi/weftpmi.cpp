@@ -70,8 +70,8 @@ void block_signals() {
 
 [[noreturn]] void run_agent(base::Fd socket, const Rank& rank, int program) {
   block_signals();
-  // Neither the end of the program's input nor that of its output is to wait for this process, and no other
-  // of its descriptors.
+  // The descriptors of the program are closed here, so that neither the end of its input nor that of its
+  // output waits for this process.
   constexpr int socket_at = 3, program_at = 4;
   const int moved = ::fcntl(program, F_DUPFD_CLOEXEC, program_at);
   ::dup2(socket.release(), socket_at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chapter of the PMIx Standard that these would belong to: Server-Specific Interfaces.
-// What RFCs describe and the Standard has no name for. A program that includes this file runs on Weft only.
+// The names of things that RFCs describe and the Standard has no name for. A program that includes this file
+// runs on Weft only.
 #ifndef WEFT_PMIX_EXTENSIONS_H
 #define WEFT_PMIX_EXTENSIONS_H
 
@@ -31,7 +32,7 @@ extern "C" {
 #define PMIX_GROUP_REQUESTED (-2992)
 /// A process asks to join a group of this one. A handler that completes with an error refuses it.
 #define PMIX_GROUP_JOIN_REQUEST (-2993)
-/// A member asks to leave. The same.
+/// A member asks to leave. A handler that completes with an error refuses it.
 #define PMIX_GROUP_LEAVE_REQUEST (-2994)
 
 /// Variables of this process that travel with a job. pattern: names with semicolons between; `?` any one

@@ -35,7 +35,7 @@ struct Error {
 
 template <class T>
 using Result = tl::expected<T, Error>;
-/// What fail() returns; converts to every Result.
+/// The type that fail() returns; converts to every Result.
 using Unexpected = tl::unexpected<Error>;
 /// Constructs the value of a Result in place: `Result<Value> value(in_place);`
 using tl::in_place;

@@ -30,7 +30,7 @@ class ServerChannel {
   ServerChannel(const ServerChannel&) = delete;
   ServerChannel& operator=(const ServerChannel&) = delete;
 
-  /// What the other servers need to reach this one.
+  /// The text that the other servers need to reach this one.
   const std::string& contact() const noexcept { return contact_; }
   const std::string& transport() const noexcept { return transport_; }
   /// The transport and the device that carries it: "ucx:^tcp over mlx5_0:1".

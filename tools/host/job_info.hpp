@@ -14,7 +14,7 @@
 namespace weft::host {
 
 /// A job as it is going to run. `apps[a].ranks` is final; ranks are numbered through the apps in their order.
-/// What concerns the job is the same on all its nodes.
+/// The fields that concern the job are the same on all its nodes.
 struct JobMap {
   std::string nspace;
   std::string host;       ///< this node's name

@@ -57,7 +57,7 @@ pmix_status_t pack(pmix_info_t infos[], std::size_t count, std::string& out) {
   return status;
 }
 
-/// What unpack() has read; frees it.
+/// The infos that unpack() has read; frees them.
 struct Unpacked {
   std::vector<pmix_info_t> infos;
   ~Unpacked() {
@@ -83,7 +83,7 @@ bool unpack(const std::string& bytes, Unpacked& out) {
          buffer.held.unpack_ptr == buffer.held.base_ptr + buffer.held.bytes_used;
 }
 
-/// What a call hands to its callback, on the library's thread.
+/// The result that a call hands to its callback, on the library's thread.
 struct Gathered {
   std::promise<pmix_status_t> status;
   std::string bytes;

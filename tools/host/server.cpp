@@ -140,7 +140,7 @@ void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_
       code, source, range, infos.data(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
 }
 
-/// What each event of a job has. The library adds the time.
+/// The infos that each event of a job has. The library adds the time.
 InfoList about_job(const std::string& nspace) {
   InfoList infos;
   infos.add_string(PMIX_NSPACE, nspace);

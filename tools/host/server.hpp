@@ -26,10 +26,11 @@ struct AbortRequest {
   std::vector<job::Rank> named;  ///< the ranks to end, ascending; empty: the whole job
 };
 
-/// One object at a time in a process, for the library has one server role. The destructor ends that.
+/// The PMIx server of this process. A process has one object at a time, for the library has one server role;
+/// the destructor ends that role.
 class Server {
  public:
-  /// These run on a thread of the library.
+  /// The callbacks run on a thread of the library.
   struct Events {
     std::function<void(AbortRequest)> abort;  ///< before the reply to the rank that called
     /// A rank had connected, and the library reports it only now, after mark_ended() for it: PMIx_Init does

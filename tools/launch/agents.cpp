@@ -166,7 +166,7 @@ void Agents::Pool::report(Failure failure) {
 }
 
 void Agents::Pool::write_input(const AgentPtr& agent) {
-  // An error means that it does not read. Its end is reported too, and explains more.
+  // An error means that the agent does not read. The agent's end is reported too, and explains more.
   asio::async_write(
       agent->input, asio::buffer(agent->unwritten),
       [agent](const asio::error_code&, std::size_t) { base::SecretText().swap(agent->unwritten); });

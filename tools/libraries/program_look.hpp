@@ -16,7 +16,7 @@ inline constexpr std::array<std::string_view, 7> usual_directories = {
     "/usr/local/lib", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
     "/usr/lib"};
 
-/// What a look depends on beside the files.
+/// The settings that a look depends on beside the files.
 struct LoaderSettings {
   std::string library_path;     ///< LD_LIBRARY_PATH of the program
   std::string directory = ".";  ///< where it will run

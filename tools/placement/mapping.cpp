@@ -39,7 +39,7 @@ Binding binding_to(hwloc_obj_t object, const char* kind) {
   return binding;
 }
 
-/// These cores, or hardware threads.
+/// The binding to these cores, or hardware threads.
 Binding binding_to(std::span<const Slot> units, const char* kind) {
   if (units.size() == 1) return binding_to(units.front().unit, kind);
   Binding binding;
@@ -131,7 +131,7 @@ std::vector<Binding> bind_bundles(hwloc_topology_t topology, std::uint32_t ranks
   return bindings;
 }
 
-/// What a rank at this slot is bound to; null: the slot's own core or thread.
+/// The object that a rank at this slot is bound to; null: the slot's own core or thread.
 struct Place {
   hwloc_obj_t object;
   const char* kind;

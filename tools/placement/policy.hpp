@@ -34,8 +34,8 @@ struct Share {
 };
 
 /// Ranks that fill the slots of their machine have its cores in equal parts. Other ranks are not bound: a
-/// rank may have threads, and another run may be beside this one, which would be given the same cores. Nor is
-/// a single rank, for which the part is the whole, nor ranks that outnumber the cores.
+/// rank may have threads, and another run may be beside this one, which would be given the same cores. A
+/// single rank, for which the part is the whole, is not bound either, nor are ranks that outnumber the cores.
 Policy choose_policy(const Share& share, const Processors& processors, const job::Mapping& mapping) noexcept;
 
 /// The word for what a rank has so many of: "core", "hwthread".

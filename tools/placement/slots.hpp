@@ -12,7 +12,8 @@
 
 namespace weft::placement {
 
-/// What a rank can be bound to: a core or a hardware thread, and what it belongs to. Null: not known.
+/// A place that a rank can be bound to: a core or a hardware thread, with the caches, memory and socket that
+/// it belongs to. Null: not known.
 struct Slot {
   hwloc_obj_t unit;
   hwloc_obj_t core;

@@ -91,7 +91,7 @@ class LocalRanks {
   pid_t pid(job::Rank rank) const noexcept { return processes_->pid(rank); }
   std::uint32_t running() const noexcept { return processes_ ? processes_->running() : 0; }
   std::uint32_t count_connected() const noexcept;
-  /// Which process manager each app looks for, as this node's files tell.
+  /// The process manager that each app looks for, as this node's files tell.
   const std::vector<job::Interface>& interfaces() const noexcept { return interfaces_; }
   std::vector<std::string> bindings() const;  ///< a line for each rank
   /// Another PMIx library that was opened on this node while ranks ran; empty: none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Variables that a library reads while a transport opens, and nowhere else can be told. What the user has set
-// stands.
+// Variables that a library reads while a transport opens, and nowhere else can be told. A variable that the
+// user has set keeps its value.
 #pragma once
 
 #include <array>

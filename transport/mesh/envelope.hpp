@@ -92,7 +92,7 @@ struct VerifiedMessage {
   Bytes header, payload;  ///< the caller's
 };
 
-/// What a message of any version says of itself, not authenticated: use it for counting only.
+/// The claim that a message of any version makes about itself, not authenticated: use it for counting only.
 struct Claim {
   std::uint16_t version = 0;
   NodeNumber from = 0;

@@ -416,7 +416,7 @@ void OfiEndpoint::end_if(Which&& which, const Error& why) noexcept {
 void OfiEndpoint::cancel_operations(OfiPeer& peer) noexcept {
   end_if([&](const transport::Operation& o) { return o.peer == &peer; }, {Errc::canceled});
   --peer.connection().peers;
-  // Its transfers leave the backlog with the next progress(), and the connection with them.
+  // The peer's transfers leave the backlog with the next progress(), and the connection with them.
   connections_.remove_if_unused(peer.connection());
 }
 

@@ -55,7 +55,7 @@ class OfiEndpoint final : public Endpoint {
   /// Appends the completions that are ready to events_.
   void read_queue() noexcept;
   /// ofi_rxm of libfabric before 2.7 closes a card's connection first and then handles what had come over it:
-  /// the process ends there (its issue 11828). So an endpoint that closes waits until nothing comes.
+  /// the process ends there (its issue 11828). An endpoint that closes therefore waits until nothing comes.
   void drain() noexcept;
 
   // Ends of operations.

@@ -31,8 +31,8 @@ class Memories {
   /// A new memory, all zero, at base() + what is returned; it is used only where it is touched. Errors:
   /// no_space (of addresses), os.
   Result<std::uint64_t> make(std::size_t bytes);
-  /// Its bytes read as zero at once here, its addresses serve a later one. Clients keep what they have
-  /// mapped, and the kernel gets the pages back when the last of them has gone.
+  /// Frees a memory: its bytes read as zero at once here, its addresses serve a later memory. Clients keep
+  /// what they have mapped, and the kernel gets the pages back when the last of them has gone.
   void release(std::uint64_t at);
   /// at: what make() returned.
   int fd(std::uint64_t at) const { return live_.at(at).fd.get(); }

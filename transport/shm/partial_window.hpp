@@ -3,15 +3,15 @@
 // to, and no more.
 //
 // A memory has far more addresses than bytes. A process that locks its memory (mlockall) locks, and so
-// allocates, all that it has mapped, and the kernel holds the sum of its mappings against its limit. So a
-// part is mapped when it is first asked for.
+// allocates, all that it has mapped, and the kernel holds the sum of its mappings against its limit. A
+// part is therefore mapped only when it is first asked for.
 //
 // P1  Byte n of the memory is mapped at base() + n, or not at all: what points into a part stays good while
 //     others come.
-// P2  The addresses are chosen and not reserved, since a reservation would count as a mapping. They lie where
-//     the kernel places nothing of its own accord, and a part whose place is taken is not mapped: the caller
-//     has to do without it.
-// P3  A part is mapped for as long as its window lives. Its bit is stored after it is mapped.
+// P2  The addresses are chosen and not reserved, since a reservation would count as a mapping. The addresses
+//     lie where the kernel places nothing of its own accord, and a part whose place is taken is not mapped:
+//     the caller has to do without it.
+// P3  A part is mapped for as long as its window lives. The part's bit is stored after it is mapped.
 #pragma once
 
 #include <algorithm>

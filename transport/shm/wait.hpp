@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a process waits for a shared word to change: the only place that decides it.
 //
-// Waking a sleeping core costs tens of microseconds, a yield on a busy core well under one. So a waiter
+// Waking a sleeping core costs tens of microseconds, a yield on a busy core well under one. Hence a waiter
 //   1. spins for up to `spin` if every waiter has a core of its own;
 //   2. then (at once, where waiters outnumber cores) yields between checks for up to `yield`;
 //   3. then sleeps on the futex, in slices, so that the caller's own check notices a waker that died.
@@ -49,11 +49,12 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// What a waiter shares with those that wake it. Lives in shared memory, on a cache line of its own.
+/// The words that a waiter shares with those that wake it. They lie in shared memory, on a cache line of its
+/// own.
 ///
 /// I1  `epoch` changes after every change of the condition; a waiter reads it before the condition.
 /// I2  A waiter counts itself in `sleepers` before it checks the condition the last time; a waker changes the
-///     condition and `epoch` before it reads `sleepers`. Both sides are seq_cst, so one of them sees the
+///     condition and `epoch` before it reads `sleepers`. The two sides are seq_cst, so one of them sees the
 ///     other.
 /// Crash: a waiter killed while asleep leaves `sleepers` too high: one needless system call a wake, nothing
 /// else.

@@ -22,7 +22,7 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 struct Link;
 
-/// What the descriptor of an epoll event belongs to.
+/// The owner of the descriptor of an epoll event.
 struct EventSource {
   enum class Kind : std::uint8_t { listener, connection, timer };
   explicit EventSource(Kind what) noexcept : kind(what) {}

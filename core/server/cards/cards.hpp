@@ -27,7 +27,7 @@ class Cards {
   /// The host does direct modex: then it brings all cards of other nodes.
   bool host_brings() const noexcept { return host_.does_direct_modex(); }
 
-  /// What a Get tells of itself; a host gets it as directives, the key as PMIX_REQUIRED_KEY.
+  /// The key and the directives of a Get; a host gets both as directives, the key as PMIX_REQUIRED_KEY.
   struct Wanted {
     std::string key;  ///< empty: the card, whatever is in it
     data::Infos directives;

@@ -46,7 +46,7 @@ class Gets {
   /// The requester is gone: its Gets end without a word.
   void drop(const void* requester);
 
-  /// What another node, or the host for it, wants of the card of a local rank.
+  /// A request of another node, or of the host for it, for the card of a local rank.
   struct CardRequest {
     pmix_proc_t proc;
     std::uint64_t from = 0;    ///< up to here the requester knows the rank's log

@@ -9,7 +9,8 @@
 //              -> nothing committed yet: its server is asked to send it when there is, or (Until::now) what
 //              it knows
 // A card that is read while its rank writes is read again; where a doubt remains the server of its node is
-// asked for it. So each fetch ends with the card, or with what the server of its node says of the rank.
+// asked for it. Each fetch therefore ends with the card, or with what the server of its node says of the
+// rank.
 // Threads   The server's loop. done() in progress(), once.
 #pragma once
 

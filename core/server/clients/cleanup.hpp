@@ -50,8 +50,8 @@ struct CleanupOrder {
 class CleanupBook {
  public:
   CleanupBook();
-  /// Waits for the orders that were begun, and says which have not ended. Those are left behind with the
-  /// thread.
+  /// Waits for the orders that were begun, and says which have not ended. The orders that have not are left
+  /// behind with the thread.
   ~CleanupBook();
   /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than
   /// this.
@@ -79,7 +79,7 @@ class CleanupBook {
     std::vector<Kept> kept;
     std::size_t bytes = 0;
   };
-  /// What the thread is at; it may outlive the book.
+  /// The entry that the thread is at; the record may outlive the book.
   struct Current {
     std::mutex mutex;
     std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of a client in and out: handshake, finalize, and how a process ends. What the rooms hear of an end
-// is in process_ends.hpp. The loop's thread only.
+// The way of a client in and out: handshake, finalize, and how a process ends. The part that tells the rooms
+// of an end is process_ends.hpp. The loop's thread only.
 #pragma once
 
 #include <asio/posix/stream_descriptor.hpp>
@@ -30,7 +30,7 @@ class Clients {
   /// seen.
   ~Clients();
 
-  // What connections send.
+  // The requests that connections send.
   void handshake(const ConnectionRef& connection, const link::Frame& hello);
   void finalize(const ConnectionRef& connection, std::uint64_t tag);
   /// A commit of a client without the segment: the server is its card's writer.

@@ -98,7 +98,8 @@ void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server)
   for (const auto& name : rooms_.groups.process_ended(end.proc)) rooms_.groups.drop(name);
 }
 
-/// Other servers follow it as the coordinator of invitations before these hear of its processes.
+/// The invitations learn of the lost node first: another server follows it as their coordinator before they
+/// hear of its processes.
 void ProcessEnds::node_lost(NodeNumber node, const std::string& why) {
   rooms_.events.announce_lost_node(node, cluster_->name_of(node), why);
   rooms_.cards.node_lost(node);

@@ -80,7 +80,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   /// The process has written or closed, and that was not read yet.
   bool has_unread_bytes();
 
-  // What the server knows about the client.
+  // The server's knowledge about the client.
   bool is_known = false;  ///< its hello was accepted
   bool is_tool = false;   ///< a member of no job
   bool finalized = false;

@@ -19,7 +19,7 @@ struct Requester {
   void answer(const link::Answer& answer) const {
     if (tag != 0) answer_encoded(link::encode(answer));
   }
-  /// As answer(), for many requesters of one answer. bytes: of a link::Answer.
+  /// The answer() for many requesters of one answer. bytes: of a link::Answer.
   void answer_encoded(const std::vector<std::byte>& bytes) const {
     if (tag != 0) connection->send(link::MessageType::answer, tag, bytes);
   }

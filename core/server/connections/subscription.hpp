@@ -22,7 +22,7 @@ struct EventWishes {
 
 class Subscription {
  public:
-  /// What an event is to a subscription. number: among the kept ones.
+  /// The side of an event that subscriptions look at. number: among the kept ones.
   struct Kind {
     pmix_status_t code;
     bool is_for_default_handlers;

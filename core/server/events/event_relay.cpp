@@ -275,7 +275,7 @@ void EventRelay::announce_lost_node(NodeNumber node, const std::string& host_nam
                         data::Value::of(true));  // of the environment: for those that name it
   spread(for_clients, nullptr);
   registry_.deliver(lost(), [host_name, why](const events::End& end) {
-    // Else the host says what it means for the job.
+    // A handler of the host says what the loss means for the job; without one it is news.
     const bool is_news = end.outcome == events::Outcome::no_handler;
     base::log(is_news ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::mesh,
               "node {} is lost: {}", host_name, why);

@@ -24,7 +24,8 @@ class EventRelay {
   /// The cluster has been opened after this room was made (Rooms::join()).
   void join(Cluster& cluster);
 
-  /// The client wants to hear of these codes; of none: of all. It is sent the kept events of these codes.
+  /// The client wants to hear of these codes; of none: of all. The client is sent the kept events of
+  /// these codes.
   /// Returns the codes that it did not want before. Error: no_space (more than 4096 codes in all; then none
   /// of these is added).
   Result<EventWishes> subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);

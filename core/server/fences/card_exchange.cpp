@@ -172,8 +172,8 @@ CardExchange::Taken CardExchange::take(const Procs& procs, const Exchanges::Part
 }
 
 /// Nodes may see two fences end in another order, and a fence that ended well elsewhere may have failed here.
-/// So a fence can bring a delta of a card that begins after what is known here: the card itself is fetched
-/// then.
+/// A fence can therefore bring a delta of a card that begins after what is known here; the card itself is
+/// fetched then.
 void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
   if (behind.empty()) return done(PMIX_SUCCESS);
   struct Open {

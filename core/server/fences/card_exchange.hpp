@@ -32,14 +32,14 @@ class CardExchange {
   /// The servers do it, not the host.
   bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
   bool is_by_host() const noexcept { return host_.does_fences(); }
-  /// What travels between the nodes of a fence.
+  /// The load that travels between the nodes of a fence.
   struct Load {
     bool cards = false;
     bool generated = false;
     bool is_any() const noexcept { return cards || generated; }
     friend bool operator==(Load, Load) = default;
   };
-  /// What another node sent along with its cards, as a blob of its own kind.
+  /// A blob of its own kind that another node sent along with its cards.
   struct Along {
     NodeNumber node;
     Blob bytes;

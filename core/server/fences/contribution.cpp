@@ -93,7 +93,7 @@ Result<std::unique_ptr<std::byte[]>> Packer::expand(Bytes frame, std::size_t& le
   const auto claimed = ::ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (claimed == ZSTD_CONTENTSIZE_ERROR || claimed == ZSTD_CONTENTSIZE_UNKNOWN || claimed > most_compressed)
     return fail(Errc::corrupt, "length of a compressed contribution");
-  // Else further frames might follow.
+  // The frame must end where the contribution does: further frames might follow else.
   if (::ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
     return fail(Errc::corrupt, "frame of a compressed contribution");
   if (!expander_) expander_.reset(::ZSTD_createDCtx());

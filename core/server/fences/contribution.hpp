@@ -29,8 +29,8 @@ struct Contribution {
 };
 
 /// Packs and unpacks. The result depends on the arguments alone; the object keeps the compressor's
-/// working memory, which costs more to set up (10 us each way) than a contribution to pack. Both begin at
-/// nothing and grow with what they first meet.
+/// working memory, which costs more to set up (10 us each way) than a contribution to pack. The
+/// compressor and the expander are made when first needed.
 class Packer {
  public:
   /// Bytes of a body. Below, compressing takes longer than what it saves between two nodes; between more,
@@ -40,7 +40,7 @@ class Packer {
   /// is set aside for it.
   static constexpr std::size_t most_compressed = std::size_t{64} << 20;
 
-  /// What this node has contributed, in bytes.
+  /// The contributions of this node, in bytes.
   struct Counters {
     std::uint64_t plain = 0;   ///< as they would be without compression
     std::uint64_t packed = 0;  ///< as they were sent

@@ -3,7 +3,7 @@
 //
 // Generation  Each attempt of a set of processes is one generation of its collective on every node that has
 //             some of them, also an attempt that fails on a node before all its local participants came
-//             (refuse()). So the attempts of all nodes pair up, whatever failed where.
+//             (refuse()). The attempts of all nodes therefore pair up, whatever failed where.
 // Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with
 //             them: has your part come? Only that node decides; if its part cannot come any more it ends the
 //             generation for all. No node guesses from the order in which messages arrive.

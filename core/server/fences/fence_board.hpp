@@ -65,7 +65,7 @@ class FenceBoard {
 
   const Participants& procs() const noexcept { return shape_.procs; }
   bool is_remote() const noexcept { return shape_.is_remote; }
-  /// Its board is a slot of the pool.
+  /// Whether the fence's board is a slot of the pool.
   bool is_pooled() const noexcept { return number_ != store::own_job_board; }
   bool is_of_job() const noexcept { return memory_ == nullptr && !is_pooled(); }
   store::Board& board() noexcept { return board_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which set has which board, and how members come to it. What moves a set is in fence_moves.cpp, what it
-// tells in fence_parts.cpp.
+// Which set has which board, and how members come to it. The moves of a set are in fence_moves.cpp, the
+// answers about it in fence_parts.cpp.
 #include "core/server/fences/fences.hpp"
 
 #include <algorithm>

@@ -27,7 +27,7 @@
 
 namespace weft::server {
 
-/// What an event of a set's fences is about.
+/// The reason of an event about a set's fences.
 struct FenceCause {
   pmix_status_t status = PMIX_SUCCESS;
   std::uint32_t member = store::Board::no_member;
@@ -71,7 +71,7 @@ class Fences {
   /// No collective begins from here on: the cluster ends.
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
-  // Which ranks are missing: the one computation that the stuck report, weftinfo and other nodes read.
+  // The missing ranks: the one computation that the stuck report, weftinfo and other nodes read.
   /// Fences that a local member has entered. Between nodes the generation is that of the collective, the same
   /// at all nodes.
   std::vector<FencePart> open_parts();

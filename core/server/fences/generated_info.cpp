@@ -127,7 +127,7 @@ pmix_status_t GeneratedInfo::take(const Record& record) {
                          std::ranges::equal(bytes.view(), record.value);
     if (is_of_all || is_same) return PMIX_SUCCESS;
   }
-  // Its scope tells it from what the host of this node said.
+  // The scope tells the record from what the host of this node said.
   return job->writer->add_record({record.owner, PMIX_REMOTE, record.key, record.value})
              ? PMIX_SUCCESS
              : PMIX_ERR_OUT_OF_RESOURCE;

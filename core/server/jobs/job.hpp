@@ -17,7 +17,7 @@ namespace weft::server {
 
 using mesh::NodeNumber;
 
-/// What the host said about a local client before the client itself came.
+/// The host's registration of a local client, made before the client itself came.
 struct Registered {
   uid_t uid = 0;
   gid_t gid = 0;

@@ -87,7 +87,7 @@ pmix_status_t Jobs::learn(const std::string& nspace, Bytes job_level) {
   return PMIX_SUCCESS;
 }
 
-/// Its name stays, for a host that registers it now.
+/// Takes back a job that was learned from other servers. The name stays, for a host that registers it now.
 void Jobs::unlearn(Job& job) {
   std::erase(learned_, job.nspace);
   job.writer->retire(segment_);

@@ -70,7 +70,8 @@ class Jobs {
   void erase(std::string_view nspace);
 
   /// Whether another server may name these: ranks of jobs that are registered here, or a job by its wildcard,
-  /// and few ranks of other jobs, which may have ended here. So a damaged message costs no memory.
+  /// and few ranks of other jobs, which may have ended here. The bound keeps a damaged message from
+  /// costing memory.
   bool may_be_named(const link::RankRuns& named) const;
   /// The processes of these runs, spelt out. Errors: corrupt.
   Result<Procs> procs_of(const link::RankRuns& named) const;
@@ -79,7 +80,7 @@ class Jobs {
   /// The connection of a client of this node. Null: it is not connected, or lives elsewhere.
   ConnectionRef connection_of(const pmix_proc_t& proc) const;
 
-  /// What take_cards() has to say beside its status.
+  /// The results of take_cards() beside its status.
   struct Beside {
     /// Gets the ranks of whose cards something in between is missing here; without it that is an error.
     Procs* behind = nullptr;

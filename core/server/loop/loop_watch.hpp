@@ -55,7 +55,7 @@ class LoopWatch {
   LoopWatch();
   /// For tests.
   LoopWatch(Clock::time_point (*now)(), Report report) : now_(now), report_(std::move(report)) {}
-  /// What the loop is at; null: nothing. Any thread.
+  /// The work that the loop is at; null: none. Any thread.
   const char* current() const noexcept { return current_.load(std::memory_order_relaxed); }
   /// Pieces of work that have ended, those inside a piece as well: a loop where this grows gets on. Any
   /// thread.

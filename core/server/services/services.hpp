@@ -14,7 +14,7 @@ namespace weft::server {
 
 class Services {
  public:
-  /// What processes ask of each other.
+  /// The rooms that serve what processes ask of each other.
   struct Groups {
     GroupTable& table;
     Gatherings& gatherings;

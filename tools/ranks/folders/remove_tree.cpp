@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tree is made flat: a folder that is not empty is moved to the top, under a name of ours, before it is
-// looked into. So no depth costs a descriptor or a stack, and no name is a path. The kernel refuses to move
-// what is mounted (EBUSY), which tells a mount from a folder.
+// looked into. Depth therefore costs no descriptor and no stack, and no name is a path. The kernel refuses to
+// move what is mounted (EBUSY), which tells a mount from a folder.
 #include "tools/ranks/folders/remove_tree.hpp"
 
 #include <dirent.h>

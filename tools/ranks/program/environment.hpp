@@ -34,8 +34,8 @@ std::string library_file();
 /// weftrun's environment without what describes another job.
 Variables without_other_jobs(const Variables& inherited);
 
-/// What the ranks of one program get beyond `environment`, which is theirs as the PMIx server left it; what
-/// stands there as well is to be replaced.
+/// The variables that the ranks of one program get beyond `environment`, which is theirs as the PMIx server
+/// left it; a variable that stands there as well is to be replaced.
 Variables additions_to(const Variables& environment, const std::string& library_path, bool oversubscribed);
 
 /// --cpus-per-rank: what makes a program of OpenMP use the processors of its rank, so many threads, as far as

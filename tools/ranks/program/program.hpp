@@ -18,7 +18,8 @@ namespace weft::ranks {
 /// not_found, not_executable, own_failure (--wdir).
 std::string find_program(const job::App& app, const Variables& environment);
 
-/// What its libraries say about the program at `path`, and whether weftpmi is to stand in front of it.
+/// The interface of the program at `path`, as its libraries tell, and whether weftpmi is to stand in front of
+/// it.
 /// directory: where it will run.
 job::Interface interface_of(const std::string& path, const std::string& directory,
                             const Variables& environment, job::Pmi pmi);
@@ -32,7 +33,7 @@ bool may_lose_library(const job::App& app, const std::string& path, const job::I
 /// that is why; else empty.
 std::string unusable_interpreter(const std::string& path, const std::string& directory, int error);
 
-/// What is executed in place of the program.
+/// The command that is executed in place of the program.
 struct Command {
   std::string path;
   std::vector<std::string> argv;

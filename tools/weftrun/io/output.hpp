@@ -46,8 +46,9 @@ class Output {
   /// standard output.
   std::string error_file(job::Rank rank, bool merges_errors) const;
 
-  /// After the end of a rank of this node, which writes its files itself: one that ignores what its writes
-  /// say loses output where the file system is full. That is a failed write then.
+  /// After the end of a rank of this node, which writes its files itself: a rank that ignores the
+  /// errors of its writes loses output where the file system is full, and this call counts that as a failed
+  /// write.
   void check_room(job::Rank rank);
 
   /// Prints a line on a line of its own.

@@ -11,7 +11,7 @@ constexpr Step stay(State state) {
   return {state, A::nothing, false};
 }
 
-// What ends a job is the same while its ranks start and while they run.
+// The steps that end a job are the same while its ranks start and while they run.
 constexpr Step stop{S::stopping, A::stop_ranks, true};
 constexpr Step kill{S::killing, A::kill_ranks, false};
 constexpr Step abandon{S::done, A::abandon, false};

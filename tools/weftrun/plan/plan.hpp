@@ -42,7 +42,7 @@ struct Plan {
   std::uint32_t servers() const noexcept { return static_cast<std::uint32_t>(nodes.size()) + (own ? 0 : 1); }
 };
 
-/// What a plan depends on beside the options.
+/// The surroundings that a plan depends on beside the options.
 struct PlanContext {
   std::function<std::optional<std::string>(const char*)> variable;  ///< of the environment
   std::string host;                                                 ///< this machine's name

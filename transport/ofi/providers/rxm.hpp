@@ -4,13 +4,13 @@
 //
 // ofi_rxm makes one completion queue for all its connections, with room for (transmits + receives of a
 // connection) x peers, by default 65,536 entries; a card that allows fewer (Soft-RoCE: 32,767) refuses it,
-// and with more than 256 peers it overruns (fi_rxm(7)). It reads these numbers from the environment when
-// libfabric is first asked for anything in the process, and nowhere else: so they stand in the environment
-// during that call, where the user has not chosen them.
+// and with more than 256 peers it overruns (fi_rxm(7)). The provider reads these numbers from the environment
+// when libfabric is first asked for anything in the process, and nowhere else, so they stand in the
+// environment during that call, where the user has not chosen them.
 //
-// It registers 2,048 buffers when it opens, and as many as a receive queue is long for each connection: with
-// its own 16 KiB that is 34 MiB of pinned memory, more than the 8 MiB that a user may lock on most systems
-// (docs/fabrics.md has the figures).
+// The provider registers 2,048 buffers when it opens, and as many as a receive queue is long for each
+// connection: with its own 16 KiB that is 34 MiB of pinned memory, more than the 8 MiB that a user may lock
+// on most systems (docs/fabrics.md has the figures).
 //
 // The provider would keep what is registered in a cache, and others could go on reading a region that its
 // owner has closed: so it has none (FI_MR_CACHE_MAX_COUNT). Servers register a few regions a job.

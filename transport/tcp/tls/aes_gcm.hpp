@@ -31,8 +31,8 @@ class AesGcm {
   /// nonce serves twice.
   /// False: no memory.
   bool seal(Nonce nonce, Bytes covered, Bytes plain, std::byte last, std::byte* out) noexcept;
-  /// The other way round; plain.size() is sealed.size() - 1 - tag_bytes. False: not sealed so, and `plain` is
-  /// undefined; or no memory.
+  /// Opens what seal() has sealed; plain.size() is sealed.size() - 1 - tag_bytes. False: not sealed so, and
+  /// `plain` is undefined; or no memory.
   bool open(Nonce nonce, Bytes covered, Bytes sealed, MutableBytes plain, std::byte& last) noexcept;
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The records of a TLS 1.3 connection once its handshake is complete, in one direction: RFC 8446, sections
 // 5.2, 5.3, 7.2 and 7.3, with AES-256-GCM and SHA-384. The handshake is OpenSSL's (tls.hpp), whose own
-// records cost a barrier between nodes a third more (docs/decisions/0012-records.md). What is sent is the
-// same; of what may come, padding is refused (section 5.4), which no endpoint sends. Tests have the vectors
-// of RFC 8448, and OpenSSL's own records at the other end.
+// records cost a barrier between nodes a third more (docs/decisions/0012-records.md). The bytes that are
+// sent are the same; of those that may come, padding is refused (section 5.4), which no endpoint sends. Tests
+// have the vectors of RFC 8448, and OpenSSL's own records at the other end.
 //
 // R1  Each record has a nonce of its own: the initial one of the direction with the number of the record,
 //     which begins at 0 under each key and only goes up. A record that is repeated, left out or comes in
@@ -22,7 +22,7 @@ using OSSL_LIB_CTX = struct ossl_lib_ctx_st;
 
 namespace weft::tcp {
 
-/// What is in a record, by the Standard's numbers.
+/// The content of a record, by the Standard's numbers.
 enum class Content : std::uint8_t { alert = 21, handshake = 22, data = 23 };
 
 class RecordKey {

@@ -35,7 +35,7 @@ namespace weft::tcp {
 /// Random: no other endpoint, of this process or any other, has it.
 using EndpointId = std::array<std::byte, 16>;
 
-/// What the connecting side says of itself and of the endpoint that it means.
+/// The hello of the connecting side: which endpoint it is, and which it means.
 struct Introduction {
   static constexpr std::string_view label =
       "weft transport tcp 3";  ///< changes with every change of what is spoken
@@ -43,20 +43,20 @@ struct Introduction {
   EndpointId from{}, to{};
 };
 
-/// Whose code seals and opens what goes through a connection. What is on the wire is the same, and the peer's
-/// choice does not matter.
+/// The code that seals and opens the records of a connection. The bytes on the wire are the same, and the
+/// peer's choice does not matter.
 enum class RecordsBy : std::uint8_t { weft, openssl };
 
-/// What has been sealed under one key.
+/// The amount that has been sealed under one key.
 struct KeyUse {
   std::uint64_t bytes = 0, records = 0;
 };
 
-/// What all connections of an endpoint have in common.
+/// The parts that all connections of an endpoint have in common.
 class TlsContext {
  public:
-  /// key: any number of bytes, 16 at least; what is used is derived from it. Errors: invalid, not_supported
-  /// (this OpenSSL lacks what is needed).
+  /// key: any number of bytes, 16 at least; the key that is used is derived from it. Errors: invalid,
+  /// not_supported (this OpenSSL lacks what is needed).
   static Result<std::unique_ptr<TlsContext>> make(Bytes key, RecordsBy records = RecordsBy::weft);
   /// openssl where weft was asked for: what the two seal and open here is not the same.
   RecordsBy records_by() const noexcept { return records_by_; }
@@ -85,7 +85,7 @@ class TlsContext {
   std::vector<std::byte> spare_output_;  ///< the memory of one output, for whichever stream writes next
 };
 
-/// One connection. Its address is known to OpenSSL: it does not move.
+/// One connection. OpenSSL knows the object's address, so the object does not move.
 class TlsStream {
  public:
   static constexpr std::size_t record_bytes =
@@ -124,7 +124,7 @@ class TlsStream {
   // When the state is open:
   /// Bytes of the next record, which is there as a whole; 0: all that was fed is used up. Errors: corrupt.
   Result<std::size_t> coming() noexcept;
-  /// What is in that record. into: of coming() bytes at least. Number of bytes; 0: nothing of the caller's.
+  /// Opens that record. into: of coming() bytes at least. Number of bytes; 0: nothing of the caller's.
   /// Errors: corrupt (not from the peer, or altered; `into` is undefined), peer_lost (the peer has closed).
   Result<std::size_t> read(MutableBytes into) noexcept;
   /// Seals all of `plain` into output(). Errors: no_memory.
@@ -132,7 +132,7 @@ class TlsStream {
   /// From here on write() seals under another key; it calls this by itself in time. Errors: no_memory.
   Result<void> renew_key() noexcept;
 
-  /// What is to be sent, in this order.
+  /// The bytes that are to be sent, in this order.
   Bytes output() const noexcept { return Bytes(output_).subspan(sent_, said_ - sent_); }
   void sent(std::size_t bytes) noexcept;
 
