@@ -22,7 +22,7 @@
 static pmix_proc_t me;
 static uint32_t size;
 
-// What handlers have heard. A handler runs in a thread of the library, which must not wait for the library:
+// The notes of the handlers. A handler runs in a thread of the library, which must not wait for the library:
 // it only takes notes, and the main thread acts on them.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

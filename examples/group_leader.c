@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A group whose leader ends before the group is made (RFC 0033), in the plain PMIx C API. Rank 0 invites all
-// ranks, and exits when the first has accepted. The others hear of it, rank 1 declares itself the leader, the
-// last rank, which has not answered so far, accepts now, and the group of the survivors is made and used.
+// ranks, and exits when the first has accepted. The other ranks hear of it, rank 1 declares itself the
+// leader, the last rank, which has not answered so far, accepts now, and the group of the survivors is made
+// and used.
 //
 //   cc -O2 group_leader.c -lpmix -pthread -o group_leader
 //   weftrun --on-failure continue -n 4 ./group_leader
@@ -26,7 +27,7 @@ enum { status_of_leader = 3 };
 static pmix_proc_t me;
 static uint32_t size;
 
-// What handlers have heard. A handler runs in a thread of the library, which must not wait for the library:
+// The notes of the handlers. A handler runs in a thread of the library, which must not wait for the library:
 // it only takes notes, and the main thread acts on them.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -16,7 +16,7 @@
 
 enum { text_length = 64, threads = 4 };
 
-// What one side has heard of the other. Handlers run in a thread of the library.
+// The record of what one side has heard of the other. Handlers run in a thread of the library.
 struct side {
   const char* name;
   char model[text_length], library[text_length];

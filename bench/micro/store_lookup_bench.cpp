@@ -88,7 +88,7 @@ void lookup_local(benchmark::State& state) {
 void lookup_remote(benchmark::State& state) {
   look_up(state, "key.7", 1);
 }
-/// What came with the first of 16 fences, behind the 15 later pieces of its rank.
+/// A key that came with the first of 16 fences, behind the 15 later pieces of its rank.
 void lookup_remote_oldest(benchmark::State& state) {
   look_up(state, "key.0", 1, 16);
 }

@@ -23,9 +23,9 @@ struct Ratio {
 inline constexpr std::size_t fewest_runs = 6;
 
 /// As many values on both sides are pairs, of runs that were made in turn: the median of their ratios, whose
-/// bootstrap takes pairs, so that what slows the machine for a while slows both and does not count. Else the
-/// ratio of the two medians, and the bootstrap takes from each side for itself. The same values give the same
-/// interval. Nothing: no value on a side, or a first one that is not positive.
+/// bootstrap takes pairs, so that what slows the machine for a while slows both and does not count. Other
+/// numbers of values give the ratio of the two medians, and the bootstrap takes from each side for itself.
+/// The same values give the same interval. Nothing: no value on a side, or a first one that is not positive.
 std::optional<Ratio> ratio_of(const std::vector<double>& first, const std::vector<double>& second);
 
 /// A table for people: each operation that both have, then what only one of them has. `names`: of the two

@@ -33,7 +33,7 @@ struct Choice {
   std::size_t bytes_a_peer = 1024;  ///< that may be kept of each that has gone
 };
 
-/// So that a failure names it.
+/// A failure names the choice by this text.
 void PrintTo(const Choice& choice, std::ostream* to);
 
 /// All that this program was built with, whether it works here or not.

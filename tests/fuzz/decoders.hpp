@@ -37,7 +37,7 @@ inline Encoded encoded(std::string_view text) {
 Encoded a_card_page();
 inline constexpr std::uint64_t card_first = 1024, card_capacity = 4096, card_page_bytes = 4096;
 
-/// What the code under test promises.
+/// A promise of the code under test: ends the process if it does not hold.
 inline void require(bool holds) {
   if (!holds) std::abort();
 }

@@ -13,7 +13,7 @@ constexpr pmix_status_t one_event = PMIX_EXTERNAL_ERR_BASE - 21, one_of_many = P
 constexpr const char* number_key = "weftbench.number";
 constexpr const char* sent_key = "weftbench.sent";
 
-/// What the handlers have seen; they run on a thread of the library.
+/// The counts of the handlers, which run on a thread of the library.
 struct Heard {
   std::atomic<std::uint64_t> count{0};
   std::atomic<std::uint64_t> wrong{0};  ///< not the next in order: lost, or there twice

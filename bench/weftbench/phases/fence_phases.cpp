@@ -17,8 +17,8 @@ void measure_set(const Context& c, const std::string& bench, const std::vector<p
   });
 }
 
-/// A fence that is opened, and waited for later. It outlives its last wait(), since the library's thread may
-/// still be about to wake the waiting one.
+/// A fence that is opened, and waited for later. The object outlives its last wait(), since the library's
+/// thread may still be about to wake the waiting one.
 class OpenFence {
  public:
   void open(const std::vector<pmix_proc_t>& members) {
@@ -141,8 +141,8 @@ void full_fence_phase(const Context& c) {
   }
 }
 
-/// As full_fence_phase(), but no rank reads behind the fence: with more ranks than cores the first to leave
-/// it read all cards before the last one gets a core, and what they read is in its time.
+/// A full_fence_phase() in which no rank reads behind the fence: with more ranks than cores the first to
+/// leave it read all cards before the last one gets a core, and what they read is in its time.
 void lone_full_fence_phase(const Context& c) {
   for (const unsigned bytes : c.options.card_bytes) {
     MarkedCards cards(c.job, "l", bytes);

@@ -20,7 +20,7 @@ void after_sparse_fences(const Context& c, const MarkedCards& cards, Work&& work
   }
 }
 
-/// What this rank measured, by size. Results travel by full fences, so each is reported after all
+/// The measurements of this rank, by size. Results travel by full fences, so each is reported after all
 /// measurements.
 struct Touches {
   std::size_t bytes = 0;

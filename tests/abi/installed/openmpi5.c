@@ -20,7 +20,7 @@ static pmix_proc_t self;
   } while (0)
 #define WORKS(call) CHECK(PMIX_SUCCESS == (call))
 
-/* As Open MPI 5 finds the number of process sets: it passes a size_t that is 0 as if that were a pointer to
+/* Open MPI 5 finds the number of process sets so: it passes a size_t that is 0 as if that were a pointer to
  * the place. */
 static size_t number_of_sets(const pmix_value_t* value, size_t known) {
   size_t number = 0, size = 0;
@@ -83,7 +83,7 @@ static void unload_job_values(unsigned ranks) {
   PMIx_Value_free(value, 1);
 }
 
-/* As MPI_Comm_create_from_group: a group of all, with a context. */
+/* A group of all with a context, as MPI_Comm_create_from_group makes it. */
 static void make_group(unsigned ranks) {
   pmix_proc_t* members = PMIx_Proc_create(ranks);
   pmix_info_t directive, *results = NULL;

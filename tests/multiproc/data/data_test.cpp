@@ -85,7 +85,7 @@ int directives(const Words&) {
   // It has committed, and the key is not there.
   check_status(get(other, "none").status, PMIX_ERR_NOT_FOUND);
   check_status(get(other, "none", std::move(Infos().integer(PMIX_TIMEOUT, 1))).status, PMIX_ERR_TIMEOUT);
-  // Its own unknown key: there is no rank to wait for.
+  // An unknown key of the caller's own: there is no rank to wait for.
   check_status(get(client.me, "none").status, PMIX_ERR_NOT_FOUND);
   check_status(get(client.me, "none", flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);
   // A Get of any rank that has the key.
@@ -426,7 +426,7 @@ int many_threads(const Words&) {
   return 0;
 }
 
-/// What a process notes for itself about others is its own.
+/// A process keeps for itself what it notes about others.
 int store_internal(const Words&) {
   Client client;
   const auto other = client.peer(client.me.rank ^ 1);

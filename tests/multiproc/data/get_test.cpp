@@ -89,7 +89,7 @@ int delete_keys(const Words&) {
   return 0;
 }
 
-/// What a Get that fails leaves in *val.
+/// The contents of *val after a Get that fails.
 int fail_to_get(const Words&) {
   Client client;
   const auto other = client.peer(client.me.rank ^ 1);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr pmix_status_t code_of_ours = PMIX_EXTERNAL_ERR_BASE - 5;
 
-/// What a handler saw.
+/// The events that a handler saw.
 struct Seen {
   std::atomic<int> count{0};
   std::atomic<pmix_status_t> code{0};
@@ -302,7 +302,7 @@ int registers_under_a_lock(const Words&) {
     check(id >= 0, PMIx_Error_string(id));
   }
   check(eventually([&] { return locked.count.load() >= 3; }), "what had come before");
-  // What comes now is not lost, cached or not.
+  // Events that come now are not lost, cached or not.
   Infos fleeting;
   fleeting.flag(PMIX_EVENT_DO_NOT_CACHE);
   check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, fleeting.data(),
@@ -399,7 +399,7 @@ int starts_often(const Words&) {
   return 0;
 }
 
-/// What a model does while it runs, told to the process, the node or the job.
+/// A model tells what it does while it runs to the process, the node or the job.
 int tells_of_its_phases(const Words&) {
   Client client;
   for (const pmix_data_range_t range : {PMIX_RANGE_PROC_LOCAL, PMIX_RANGE_LOCAL, PMIX_RANGE_NAMESPACE}) {

@@ -78,7 +78,7 @@ void get_own_devices() {
   check(bind(shm, "/dev/shm") == 0 && bind(null, "/dev/null") == 0, "the old ones in their places");
 }
 
-/// What the next record says; none within a second: "".
+/// The text of the next record; none within a second: "".
 std::string next_record(int listener) {
   const timeval patience{.tv_sec = 1, .tv_usec = 0};
   (void)::setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

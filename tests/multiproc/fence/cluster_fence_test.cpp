@@ -128,7 +128,7 @@ int nodes_disagree(const Words&) {
   return 0;
 }
 
-/// What a set has got in an earlier fence it does not get again; others, which have not, do.
+/// A set does not get again what it got in an earlier fence; other sets, which have not, do.
 int deltas_of_sets(const Words&) {
   Client client;
   const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
@@ -180,7 +180,7 @@ int fences_of_two_jobs(const Words&) {
   return 0;
 }
 
-/// What the user says goes before what the program asks for. words: whether cards travel.
+/// The user's word goes before what the program asks for. words: whether cards travel.
 int mode_of_the_user(const Words& words) {
   Client client;
   const bool travels = words.at(0) == "full";

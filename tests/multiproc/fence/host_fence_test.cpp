@@ -209,7 +209,7 @@ TEST_P(HostFenceTest, a_host_may_refuse_a_required_directive) {
   node.end();
 }
 
-/// What stays on the node is not the host's.
+/// A fence that stays on the node is not the host's.
 TEST_P(HostFenceTest, a_required_directive_of_a_fence_on_the_node_is_refused) {
   FirstNode node(GetParam());
   for (int i = 0; i < 3; ++i) {

@@ -117,7 +117,7 @@ int leader_of_a_construct_ends(const Words& words) {
   return 0;
 }
 
-/// What the draft of RFC 0033 has members hear of a construct, and the event of its context.
+/// Members hear of a construct what the draft of RFC 0033 says, and the event of its context.
 int tells_of_a_construct(const Words&) {
   Client client;
   group_events().listen(PMIX_GROUP_REQUESTED);

@@ -101,7 +101,7 @@ int makes_many_at_a_board(const Words&) {
   return 0;
 }
 
-/// What only the server can do comes in between, of one member or of all.
+/// A call that only the server can serve comes in between, of one member or of all.
 int mixes_boards_and_messages(const Words&) {
   Client client;
   const Procs all{client.job};
@@ -236,8 +236,8 @@ int dies_at_a_board(const Words&) {
 }
 
 /// Members on several nodes: what some give up, and what fails because a member dies, ends the same for
-/// members that are at a board, where the other nodes are awaited, as for those that have sent messages. What
-/// comes next goes well.
+/// members that are at a board, where the other nodes are awaited, as for those that have sent messages. The
+/// next construct goes well.
 int fails_at_boards_of_nodes(const Words&) {
   Client client;
   const Procs all{client.job};

@@ -260,7 +260,8 @@ int makes_many_at_once(const Words&) {
   return 0;
 }
 
-/// What members give for the others is there under the context's identifier, after the group's end, too.
+/// The values that members give for the others are there under the context's identifier, even after the
+/// group's end.
 int gives_data(const Words&) {
   Client client;
   std::vector<std::size_t> contexts;
@@ -413,7 +414,7 @@ int last_is_late_for(const Words& words) {
   return 0;
 }
 
-/// Both jobs connect, then one rank of each, and disconnect; what was committed before is there.
+/// Both jobs connect, then one rank of each, and disconnect; values that were committed before are there.
 int connects_two_jobs(const Words&) {
   Client client;
   const char* names[] = {"wide", "beside"};

@@ -49,8 +49,8 @@ struct Cluster {
   }
 };
 
-/// What a suite runs over; the first alone under AddressSanitizer, which sees the other fabrics' own code in
-/// tests/conformance and their unit tests, and the server above them in the tests of weftrun.
+/// The fabrics that a suite runs over; the first alone under AddressSanitizer, which sees the other fabrics'
+/// own code in tests/conformance and their unit tests, and the server above them in the tests of weftrun.
 inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "tcp", "ofi", "ucx"}) {
 #if defined(__SANITIZE_ADDRESS__)
   all.resize(1);
@@ -58,7 +58,7 @@ inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "
   return all;
 }
 
-/// What a suite runs over whose programs meet a fabric only through messages between servers and lose no
+/// The fabrics of a suite whose programs meet a fabric only through messages between servers and lose no
 /// node. tests/conformance holds that messages of all sizes arrive, in order, on each fabric; the suites over
 /// all four hold that servers exchange, read and lose nodes over each.
 inline std::vector<std::string> two_fabrics() {

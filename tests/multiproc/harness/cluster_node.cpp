@@ -77,7 +77,7 @@ int cluster_node(const Words& words) {
   Infos infos;
   infos.number(PMIX_JOB_SIZE, nodes * ranks_a_node).number(PMIX_NUM_NODES, nodes).number(PMIX_NODEID, self);
   infos.text(PMIX_NODE_MAP, names).text(PMIX_PROC_MAP, ranks);
-  // What no other node registers.
+  // Node infos that no other node registers.
   infos.array(PMIX_NODE_INFO_ARRAY,
               std::move(Infos().number(PMIX_NODEID, self).unsigned64(PMIX_AVAIL_PHYS_MEMORY, 10 + self)));
   for (pmix_rank_t rank = self * ranks_a_node; rank < (self + 1) * ranks_a_node; ++rank)

@@ -26,7 +26,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// that is busy.
 Variables reports_soon(Variables variables);
 
-/// The programs that a test may start instead of itself, by name. What they return is their exit status.
+/// The programs that a test may start instead of itself, by name. Their return value is the exit status.
 class Programs {
  public:
   using Program = std::function<int(const Words&)>;
@@ -109,7 +109,7 @@ class Child {
   int wait();
   /// Waits for its end, and fails the test unless it exited with 0.
   void expect_success();
-  /// What has come of its stderr, where that is caught.
+  /// The process's stderr as far as it has come, where it is caught.
   std::string said_so_far();
   /// All that it wrote to stderr, after its end.
   std::string errors();

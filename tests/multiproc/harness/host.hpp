@@ -18,7 +18,7 @@
 
 namespace weft::test {
 
-/// What a test wants to hear of; an upcall that is not set is NULL in the module.
+/// The upcalls that a test wants to hear of; an upcall that is not set is NULL in the module.
 struct Upcalls {
   std::function<pmix_status_t(const pmix_proc_t&, void* object, pmix_op_cbfunc_t, void*)> connected;
   std::function<pmix_status_t(const pmix_proc_t&, void* object, pmix_op_cbfunc_t, void*)> finalized;
@@ -98,8 +98,8 @@ std::string name_of(Segment segment);
 inline void PrintTo(Segment segment, std::ostream* out) {  // in the names of tests
   *out << name_of(segment);
 }
-/// What a suite runs in. Under AddressSanitizer each process takes long to start, and has no address space to
-/// spare: there `mixed` stands for all, or else the first.
+/// The segments that a suite runs in. Under AddressSanitizer each process takes long to start, and has no
+/// address space to spare: there `mixed` stands for all, or else the first.
 inline std::vector<Segment> ways(std::vector<Segment> all = {Segment::mapped, Segment::refused,
                                                              Segment::mixed, Segment::no_room}) {
 #if defined(__SANITIZE_ADDRESS__)

@@ -57,7 +57,7 @@ class Infos {
 
 pmix_proc_t proc_of(std::string_view nspace, pmix_rank_t rank);
 
-/// What a Get returned.
+/// The result of a Get.
 class Got {
  public:
   Got(pmix_status_t status_now, pmix_value_t* value) : status(status_now), value_(value) {}
@@ -112,7 +112,7 @@ const Infos& optional();
 pmix_status_t fence(const std::vector<pmix_proc_t>& procs, const Infos& infos);
 pmix_status_t fence(const std::vector<pmix_proc_t>& procs = {});
 
-/// A callback to wait for, from any thread. It must outlive its call.
+/// A callback to wait for, from any thread. The object must outlive its call.
 class Waiter {
  public:
   static void on_status(pmix_status_t status, void* self);

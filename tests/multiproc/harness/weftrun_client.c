@@ -161,7 +161,7 @@ static void print_string(pmix_rank_t rank, const char* key, const char* name) {
   PMIX_VALUE_RELEASE(value);
 }
 
-/* What is known of a node's slots. */
+/* Prints what is known of a node's slots. */
 static void print_slots(uint32_t node) {
   const char* keys[] = {PMIX_MAX_PROCS, PMIX_NODE_OVERSUBSCRIBED};
   pmix_proc_t job = {.rank = PMIX_RANK_WILDCARD};
@@ -318,8 +318,8 @@ static void call_with_flag(const char* flag) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
-// What a card's key holds, so that no card passes for another's. What looks random does not get shorter by
-// compression.
+// A byte of a card's key. Bytes that look random keep one card from passing for another's, and do not get
+// shorter by compression.
 static char byte_of_card(pmix_rank_t rank, size_t at) {
   uint32_t mixed = rank * 0x9e3779b9u + (uint32_t)at;
   mixed = (mixed ^ mixed >> 15) * 0x2c1b3c6du;
@@ -504,7 +504,7 @@ static void invite(const char* name) {
   expect_success("PMIx_Group_invite", status);
 }
 
-// What has been heard: how often of each rank, and of each node.
+// The counts of what has been heard, of each rank and of each node.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t heard = PTHREAD_COND_INITIALIZER;
 static int gone_ranks[64], gone_nodes[64], marks;
@@ -538,7 +538,7 @@ static void watch(void) {
   if (status < 0) fail("PMIx_Register_event_handler", status);
 }
 
-// What came of one rank by a handler of watch_ends.
+// The end of one rank, as a handler of watch_ends heard it.
 static struct end {
   int times, exit_code;
   pmix_status_t code, how;
@@ -616,7 +616,8 @@ static void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data
   if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) fail("PMIx_Notify_event", status);
 }
 
-// As tools/channel/protocol.hpp has them: the number of the message, the version of the format, the fields.
+// The frames are those of tools/channel/protocol.hpp: the number of the message, the version of the format,
+// the fields.
 enum { order_signal = 2, order_end = 4, report_ended = 9 };
 
 static void forge(const char* words) {

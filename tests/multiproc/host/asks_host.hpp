@@ -13,7 +13,7 @@ namespace weft::test {
 
 enum class Style { in_the_upcall, later, twice, refused, at_once, never };
 
-/// What the host was asked, a line each, and how it answers.
+/// The requests that the host got, a line each, and how it answers.
 struct Asked {
   Style style = Style::later;
   std::mutex mutex;

@@ -32,7 +32,7 @@ enum class Point : unsigned long {
 };
 constexpr unsigned long points = 6;
 
-/// What one round is, drawn by all alike.
+/// The plan of one round, which all processes draw alike.
 struct Round {
   std::string name;
   Procs alive, survivors;

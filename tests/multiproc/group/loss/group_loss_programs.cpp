@@ -291,8 +291,8 @@ int second_node_dies_while_handlers_decide(const Words& words) {
   return 0;
 }
 
-/// Ranks 0 and 2 lead so many groups, some of which come together at the last node. That is lost when rank 0
-/// and the process that it has added wait.
+/// Ranks 0 and 2 lead so many groups, some of which come together at the last node. That node is lost
+/// when rank 0 and the process that it has added wait.
 int node_of_a_bootstrap_dies(const Words&) {
   constexpr int groups = 16;
   Survivor me;
@@ -325,9 +325,9 @@ int node_of_a_bootstrap_dies(const Words&) {
   return 0;
 }
 
-/// Ranks 0 and 2 lead a group that comes together at the last node. That is lost when its replies are with
-/// ranks 0 and 1, and not with the stopped second node: a join of rank 4 with much data is before them. Ranks
-/// 2 and 3 follow the others.
+/// Ranks 0 and 2 lead a group that comes together at the last node. That node is lost when its replies are
+/// with ranks 0 and 1, and not with the stopped second node: a join of rank 4 with much data is before them.
+/// Ranks 2 and 3 follow the others.
 int node_of_a_bootstrap_dies_while_it_replies(const Words&) {
   const std::string name = "met 3";
   Survivor me;

@@ -82,7 +82,7 @@ int makes_and_ends_many(const Words& words) {
   return 0;
 }
 
-/// What the processes of one cycle do, drawn by all alike.
+/// The plan of one cycle, which all processes draw alike.
 struct Cycle {
   enum class On : unsigned long { goes_on, replaces, aborts };
   std::string name;
@@ -135,7 +135,7 @@ void compare(const std::string& name, const Procs& members) {
 }
 
 /// Members that leave do so at once; the first of them comes back where it may. The other members end the
-/// group when word of all that has come to them.
+/// group when they have heard of every departure and return.
 void leave_and_end(const Cycle& cycle, const Procs& members, const pmix_proc_t& me) {
   Procs left, leaving;
   for (const auto& proc : members) (contains(cycle.leaving, proc) ? leaving : left).push_back(proc);

@@ -17,9 +17,9 @@ namespace weft::test {
 namespace {
 
 /// A server may keep so much more at the end than after the first tenth. A leak of one small object a cycle
-/// is more than this in 10,000 cycles: 9,000 of 128 bytes. What is kept by design is less: how the latest
-/// 1024 invitations have ended, and the counts of attempts of each name and set that spans nodes, 120 bytes
-/// for each of 50 names and at most 63 sets.
+/// is more than this in 10,000 cycles: 9,000 of 128 bytes. The state that is kept by design is less: how the
+/// latest 1024 invitations have ended, and the counts of attempts of each name and set that spans nodes, 120
+/// bytes for each of 50 names and at most 63 sets.
 constexpr std::size_t kilobytes_kept = 1024;
 
 std::string cycles_or(int usual) {
@@ -30,7 +30,7 @@ std::string cycles_or(int usual) {
   return wanted == nullptr ? std::to_string(usual) : wanted;
 }
 
-/// What a process with a server holds.
+/// The descriptors and memory that a process with a server holds.
 struct Holdings {
   std::size_t descriptors, kilobytes;
   explicit Holdings(pid_t pid) : descriptors(open_descriptors(pid)), kilobytes(private_kilobytes(pid)) {}

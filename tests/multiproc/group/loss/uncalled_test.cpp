@@ -49,7 +49,7 @@ class Call {
   std::unique_ptr<Construct> construct_;
 };
 
-/// What is there before the call of that kind.
+/// Makes what has to be there before the call of that kind.
 void prepare(const std::string& kind, const std::string& group, const Procs& procs) {
   if (kind == "disconnect") check_status(PMIx_Connect(procs.data(), procs.size(), nullptr, 0), PMIX_SUCCESS);
   if (kind == "fence" || kind == "destruct") check_status(construct(group, procs).status, PMIX_SUCCESS);
