@@ -57,7 +57,7 @@ std::vector<std::string> one_of_each() {
           encode(report::PeerLost{3, "why"})};
 }
 
-/// What is read must be written as the same bytes again.
+/// A message that is read must be written as the same bytes again.
 template <class Message>
 bool is_readable(const std::string& bytes) {
   const auto message = decode<Message>(bytes);

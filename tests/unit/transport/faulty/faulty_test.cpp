@@ -17,7 +17,7 @@
 namespace weft::faulty {
 namespace {
 
-/// An operation, and how often and how it ended. It outlives its peer, as a failing ASSERT leaves it too.
+/// An operation, and how often and how it ended. The object outlives its peer, also where an ASSERT fails.
 struct Operation : Completion {
   Operation() {
     done = [](Completion& self, Result<void> outcome) noexcept {
@@ -148,7 +148,7 @@ TEST_F(FaultyTest, other_peers_are_not_lost_with_it) {
   EXPECT_TRUE(ended(two, Errc::peer_lost));
   EXPECT_TRUE(ended(to_other, std::nullopt));
   EXPECT_EQ(heard[others[1].get()], std::vector<std::uint16_t>{1});
-  // It counts its own operations.
+  // The other peer has a count of operations of its own.
   ASSERT_TRUE(send(*station, *other, 4, again_to_other));
   run();
   EXPECT_TRUE(ended(again_to_other, Errc::peer_lost));

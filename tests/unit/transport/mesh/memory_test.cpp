@@ -36,7 +36,7 @@ TEST(MeshMemory, of_a_node_that_is_reached_and_idle) {
   }
   Mesh mesh(*endpoints[0], key, {0, 1}, count, watcher);
   TimePoint now{std::chrono::hours(1)};
-  // What the simulated network itself keeps of each pair is not ours: it is there before we look.
+  // The memory that the simulated network itself keeps of each pair is not ours: it is there before we look.
   std::vector<std::unique_ptr<Peer>> before;
   Completion completion;
   completion.done = [](Completion&, Result<void>) noexcept {};

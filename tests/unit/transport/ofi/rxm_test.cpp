@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers that ofi_rxm is given over verbs. What comes of them on a card: tests/rdma.
+// The numbers that ofi_rxm is given over verbs. tests/rdma has their effect on a card.
 #include "transport/ofi/providers/rxm.hpp"
 
 #include <gtest/gtest.h>

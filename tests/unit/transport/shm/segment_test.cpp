@@ -176,7 +176,8 @@ TEST(Memory, that_could_shrink_is_mapped_by_no_client) {
   EXPECT_EQ(SegmentWindows::map(Fd(::dup(memory.fd())), Fd(::dup(loose.get()))).error().code, Errc::denied);
 }
 
-/// A file system of its own with room for one page. It needs root; a child gives up its mounts with its life.
+/// A file system of its own with room for one page. The test needs root; a child gives up its mounts with its
+/// life.
 TEST(Memory, a_store_that_would_find_no_memory_is_an_error_before_it) {
   if (::geteuid() != 0) GTEST_SKIP() << "mounting a file system needs root";
   const auto child = testing::start_child([] {

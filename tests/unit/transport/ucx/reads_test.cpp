@@ -180,7 +180,7 @@ TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
   };
   ASSERT_TRUE(say(1));
   const auto request = reader.read(secret.data(), found);
-  // What is said after the read has passed it on its way; the answer would be there by now.
+  // A message that is sent after the read has passed it on its way; the answer would be there by now.
   ASSERT_TRUE(say(2));
   for (int i = 0; i < 10'000; ++i) step();
   EXPECT_NE(outcome(request), UCS_OK);

@@ -15,7 +15,7 @@ namespace weft::server {
 
 class OneNode : public ::testing::Test {
  protected:
-  /// As the server's dispatch, for what a client sends on its way in and out.
+  /// Stands in for the server's dispatch, for what a client sends on its way in and out.
   struct Dispatch final : ClientConnection::Owner {
     explicit Dispatch(OneNode& of) : node(of) {}
     void on_frame(const std::shared_ptr<ClientConnection>& from, link::Frame frame) override {

@@ -27,7 +27,7 @@ Value as_array(Infos infos) {
   return value ? std::move(*value) : Value();
 }
 
-/// What a host says on node `mine`; nothing about single ranks.
+/// The infos that a host registers on node `mine`, with nothing about single ranks.
 Infos compact_map(std::uint32_t mine, const std::vector<std::string>& names, const RanksOfNode& ranks_of_node,
                   const std::vector<AppRanks>& apps) {
   std::uint32_t ranks = 0;

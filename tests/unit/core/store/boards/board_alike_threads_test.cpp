@@ -41,7 +41,7 @@ struct alignas(64) Plain {
   std::uint64_t value = 0;
 };
 
-// What an operation orders is data without any order of its own; the ledger's records are such data, too. All
+// An operation orders data that has no order of its own; the ledger's records are such data, too. All
 // members read the same ends, and the server knows exactly which have succeeded.
 TEST(BoardAlikeThreads, members_and_server_agree_on_every_end) {
   testing::Watchdog watchdog(110);
@@ -103,7 +103,7 @@ TEST(BoardAlikeThreads, members_and_server_agree_on_every_end) {
 }
 
 // Where other nodes take part the server ends each generation: what it reads of a full one is of that one,
-// and of all members. It dissolves the board between arrivals or when it is full.
+// and of all members. The server dissolves the board between arrivals or when it is full.
 TEST(BoardAlikeThreads, the_server_reads_the_tags_of_the_full_generation) {
   testing::Watchdog watchdog(110);
   testing::Random random;

@@ -317,7 +317,7 @@ TEST(Job, is_found_through_windows_that_follow_what_grows) {
   EXPECT_FALSE(client.windows.is_incomplete());
 }
 
-/// What a client has not mapped is an error to it, or a miss, and nothing that it stumbles over.
+/// A part that a client has not mapped is an error to it, or a miss, and nothing that it stumbles over.
 TEST(Job, of_which_a_part_cannot_be_mapped) {
   Node node;
   auto job = node.add(two_node_job(), {.card_bytes = 1 << 20});

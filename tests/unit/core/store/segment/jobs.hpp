@@ -70,7 +70,7 @@ inline JobSpec two_node_job(std::string nspace = "job") {
   return spec;
 }
 
-/// What a rank of this node commits.
+/// Commits a key as a rank of this node does.
 inline Result<void> put(const JobView& job, std::uint32_t rank, std::string_view key, const Value& value,
                         pmix_scope_t scope = PMIX_GLOBAL) {
   data::Writer encoded;

@@ -274,7 +274,7 @@ class BesideOpenSsl : public ::testing::TestWithParam<Role> {
     said_.resize(static_cast<std::size_t>(std::max(bytes, 0)));
     stream_->feed(said_);
   }
-  /// What the stream wrote, as OpenSSL reads it.
+  /// Returns what the stream wrote, as OpenSSL reads it.
   std::string read_there(std::size_t bytes) {
     to_peer();
     std::string out(bytes, '?');
@@ -283,7 +283,7 @@ class BesideOpenSsl : public ::testing::TestWithParam<Role> {
     out.resize(got);
     return out;
   }
-  /// What OpenSSL writes, as the stream reads it.
+  /// Returns what OpenSSL writes, as the stream reads it.
   std::string write_there(const std::string& text) {
     std::size_t written = 0;
     EXPECT_EQ(::SSL_write_ex(peer_, text.data(), text.size(), &written), 1);
