@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t postponed = std::uint64_t{1}
                                     << 63;  ///< in a table of lengths: the bytes come in phase 1
-/// Of one member. Below: the sum over all members is no overflow.
+/// The most that one member contributes: below this the sum over all members cannot overflow.
 constexpr std::uint64_t most_contribution = std::uint64_t{1} << 40;
 
 }  // namespace
@@ -40,7 +40,7 @@ struct Engine::Collective {
 
   std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
   Key key() const { return {signature, generation}; }
-  /// Of one that is over.
+  /// How a collective has ended. REQUIRES: is_over.
   End how() const {
     const auto loss = lost.value_or(Loss{MessageHeader::no_node});
     return {signature,   generation, result ? Errc::os : result.error().code, result.has_value(), loss.node,
@@ -72,7 +72,7 @@ struct Engine::Collective {
   bool step_has_arrived() const;
 };
 
-/// A table of lengths, then the bytes. Of what is not sent in this phase there is the length alone.
+/// A table of lengths, then the bytes. A block that is not sent in this phase has its length alone.
 std::vector<std::byte> Engine::Collective::pack(const Blocks& blocks) const {
   base::Writer out;
   std::size_t bytes = 0;

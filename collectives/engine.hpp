@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs collectives between nodes: a schedule's steps over the mesh, any number of them at once.
 //
-// Which     A collective is (signature, generation). The signature names the set of members; each member counts its own
-//           calls for it, so the first call of all is generation 1. Every message carries both; a message for a
-//           generation that has not begun here is kept until it begins, within bounds (early.hpp).
+// Which     A collective is (signature, generation). The signature names the set of members; each member
+//           counts its own calls for it, so the first call of all is generation 1. Every message carries
+//           both; a message for a generation that has not begun here is kept until it begins, within bounds
+//           (early.hpp).
 // Members   Node numbers, ascending; a member's Index is its place among them.
 // Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase 0. Longer ones
 //           send only their length in phase 0; phase 1 then exchanges them with the algorithm chosen for the total size.
@@ -64,7 +65,8 @@ class Engine {
     Rule rule{};
   };
   Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options);
-  /// Open collectives end as `canceled`. The mesh is destroyed before the engine, which owns what it was still sending.
+  /// Open collectives end as `canceled`. The mesh is destroyed before the engine, which owns what it was
+  /// still sending.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -78,18 +80,18 @@ class Engine {
   Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
-  /// It has begun here and not ended. Right after begin(): no other member had ended it before.
+  /// The collective has begun here and not ended. Right after begin(): no other member had ended it before.
   bool is_open(const Signature& signature, Generation generation) const {
     return open_.find({signature, generation}) != open_.end();
   }
-  /// Ends a collective at all members as `why`: its deadline has passed, a local process has died. No effect if it has
-  /// ended.
+  /// Ends a collective at all members as `why`: its deadline has passed, a local process has died. No effect
+  /// if it has ended.
   void abort(const Signature& signature, Generation generation, Errc why);
 
   using Key = std::pair<Signature, Generation>;
   /// The node is lost: what is open with it is suspended from here on. Again: no effect.
   void suspend(NodeNumber lost) noexcept;
-  /// What is suspended, and waits for settle().
+  /// A collective is suspended, and waits for settle().
   bool has_undecided() const noexcept;
   /// Since the last call one has begun with a member that was lost before.
   bool take_begun_undecided() noexcept { return std::exchange(has_begun_undecided_, false); }
@@ -97,24 +99,26 @@ class Engine {
   std::vector<End> undecided(const std::vector<NodeNumber>& lost) const;
   /// The latest ends here of collectives with one of these nodes (past.hpp).
   std::vector<End> ended(const std::vector<NodeNumber>& with) const;
-  /// What was contributed to one of these that has ended well, as long as it is kept; null: it is not.
+  /// The contributions to a collective that has ended well, as long as they are kept; null: they are not.
   const Contributions* result_of(const Key& key) const {
     return past_.contributions_of(key.first, key.second);
   }
   /// Whether one that is suspended brings data.
   bool has_data(const Key& key) const;
-  /// Ends a suspended collective as its survivors have agreed: done() runs in progress(). contributions: of one that has ended well
-  /// elsewhere; null: they are not to be had. No effect on any other.
+  /// Ends a suspended collective as its survivors have agreed: done() runs in progress(). contributions: of
+  /// one that has ended well elsewhere; null: they are not to be had. No effect on any other.
   void settle(const End& end, Contributions* contributions);
 
-  /// The mesh is about to end: nothing is sent from here on, and nothing begins (canceled). What is open ends with the engine.
+  /// The mesh is about to end: nothing is sent from here on, and nothing begins (canceled). Open collectives
+  /// end with the engine.
   void close() noexcept { outbox_.close(); }
 
-  /// Call after the mesh's progress(): sends what had no room, and calls done() of each collective that has ended.
-  /// Returns their number.
+  /// Call after the mesh's progress(): sends what had no room, and calls done() of each collective that has
+  /// ended. Returns their number.
   std::size_t progress();
 
-  /// Collectives that have not begun here, of signatures with the same upper half, and a node that is in each.
+  /// Collectives that have not begun here, of signatures with the same upper half, and a node that is in
+  /// each.
   std::vector<std::pair<std::pair<Signature, Generation>, NodeNumber>> rivals_of(
       const Signature& signature) const {
     return early_.like(signature);
@@ -124,7 +128,7 @@ class Engine {
     std::uint64_t begun = 0, ended_well = 0, failed = 0, early = 0, late = 0, malformed = 0;
   };
   const Counters& counters() const noexcept { return counters_; }
-  /// What messages take that this node is not ready for.
+  /// The bytes of messages for which this node is not ready.
   std::uint64_t early_bytes() const noexcept { return early_.bytes(); }
 
  private:

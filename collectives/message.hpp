@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header of each message between engines. The payload of an exchange is a table of lengths, then contributions.
+// The header of each message between engines. The payload of an exchange is a table of lengths, then
+// contributions.
 #pragma once
 
 #include <compare>

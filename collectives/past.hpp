@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the latest collectives have ended at this node: another node may have one of them open with a lost member, and ask.
+// How the latest collectives have ended at this node: another node may have one of them open with a lost
+// member, and ask.
 //
-// P1  Of a signature those since the last that ended well are kept: a member that begins a later generation has ended all before it.
-// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. What forgetting costs: a collective that has ended well
-//     here, and is open elsewhere, may fail there, or end well there without what was contributed.
+// P1  The ends of a signature since the last that was well are kept: a member that begins a later generation
+//     has ended all before it.
+// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. The
+//     price of forgetting: a collective that has ended well here, and is open elsewhere, may fail there, or
+//     end well there without what was contributed.
 #pragma once
 
 #include <map>
@@ -14,7 +17,7 @@
 
 namespace weft::collectives {
 
-/// Of all members, by their order.
+/// The contribution of each member, in the order of the members.
 using Contributions = std::vector<std::vector<std::byte>>;
 
 /// How a collective has ended at a node.
@@ -40,9 +43,10 @@ class Past {
   static constexpr std::size_t most_ends = 1024;
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
 
-  /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log most_ends).
+  /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log
+  /// most_ends).
   void add(const End& end, std::vector<NodeNumber> members, Contributions contributions);
-  /// Of collectives with one of these nodes.
+  /// The ends of collectives that have one of these nodes as a member.
   std::vector<End> with(const std::vector<NodeNumber>& nodes) const;
   /// Null: not kept.
   const Contributions* contributions_of(const Signature& signature, Generation generation) const;

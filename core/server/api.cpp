@@ -112,7 +112,8 @@ void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
 
 void Server::deregister_client(pmix_proc_t proc, Done done) {
   run_later([this, proc, done = answered_once(std::move(done))] {
-    // A process that has ended may have connected and not been accepted yet; the host is told of it before `done`.
+    // A process that has ended may have connected and not been accepted yet; the host is told of it before
+    // `done`.
     after_hellos([this, proc, done] {
       auto* job = rooms_->jobs.find_announced(link::nspace_of(proc));
       if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);

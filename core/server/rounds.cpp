@@ -53,7 +53,8 @@ void Rounds::drain_ring(Job& job, std::uint32_t local) {
     else
       boards[board_count++] = notice.arg;
   });
-  // A full ring may have dropped a notice, and the bit may have come before its notice: then everything is looked at.
+  // A full ring may have dropped a notice, and the bit may have come before its notice: then everything is
+  // looked at.
   const bool all = count == 0 || count == shm::NoticeRing::slots;
   if (all || is_fetch) rooms_.cards.answer_cell(job, local);
   if (all) rooms_.fences.look_at_all(job);

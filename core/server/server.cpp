@@ -26,8 +26,8 @@ constexpr std::size_t most_silent = 64;
 
 constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
 
-/// What is wrong in the environment, a line each. The servers of a cluster have the settings of the first, which warns;
-/// the others tell it where WEFT_LOG asks.
+/// Logs what is wrong in the environment, a line each. The servers of a cluster have the settings of the
+/// first, which warns; the others tell it where WEFT_LOG asks.
 void log_complaints(pmix_rank_t server) {
   const auto level = server == 0 ? base::LogLevel::warn : base::LogLevel::info;
   for (const auto& line : base::complaints(environ)) base::log(level, base::LogPart::settings, line);
@@ -178,7 +178,7 @@ Result<void> Server::open_cluster(const ClusterSpec& spec) {
 bool Server::stop() {
   if (!std::exchange(is_open_, false)) return !is_abandoned_;
   host_listener_.reset();
-  // What processes that have ended wanted cleaned up may lie unread behind their hello.
+  // Orders of clean-up by processes that have ended may lie unread behind their hello.
   loop_.post([this] { after_hellos([this] { close_all(); }); });
   const auto hung_for = on_loop() ? std::chrono::seconds(0) : await_the_end();
   if (hung_for)
@@ -189,7 +189,8 @@ bool Server::stop() {
   return !hung_for;
 }
 
-/// Its memory stays, for the loop may come out of where it is; the host's may be gone by then. after: 0: not waited for.
+/// Its memory stays, for the loop may come out of where it is; the host's may be gone by then. after: 0: not
+/// waited for.
 void Server::abandon(std::chrono::seconds after) {
   const char* const upcall = rooms_->host.running();
   const char* const work = watch_.current();
@@ -244,7 +245,7 @@ void Server::run() {
 }
 
 void Server::end_loop() {
-  // What is left of an abandoned server accepts none: without this a process that connects would wait for ever.
+  // The rest of an abandoned server accepts no process: without this one that connects would wait for ever.
   if (is_abandoned_) return listener_->stop();
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
   loop_.post([&is_past_end] { is_past_end = true; });
@@ -254,7 +255,8 @@ void Server::end_loop() {
   rooms_->leave_cluster();
 }
 
-/// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is awake: no client rings.
+/// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is
+/// awake: no client rings.
 void Server::serve() {
   rounds_->drain_notices();
   introducers_.turn();
@@ -263,7 +265,8 @@ void Server::serve() {
   if (io_.poll_one() == 0) io_.run_one_for(std::chrono::milliseconds(1));
 }
 
-/// For how long it was waited for in vain; none: it has ended. A machine with too little of a processor for all is late, and does not hang.
+/// For how long it was waited for in vain; none: it has ended. A machine with too little of a processor for
+/// all is late, and does not hang.
 std::optional<std::chrono::seconds> Server::await_the_end() {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + most;
@@ -312,8 +315,8 @@ void Server::progress() {
   rounds_->drain_notices();
 }
 
-/// Not until nothing is ready, which processes that connect without end would put off for ever: what comes by other ways has its
-/// turn as well. True: something was ready.
+/// Not until nothing is ready, which processes that connect without end would put off for ever: what comes by
+/// other ways has its turn as well. True: something was ready.
 bool Server::run_ready() {
   constexpr int most_in_a_row = 64;
   for (int ran = 0; ran < most_in_a_row; ++ran)
@@ -323,8 +326,9 @@ bool Server::run_ready() {
 
 // ---- the sockets
 
-/// This server's user, root, and the users of the clients that the host has registered. Of another user's processes as many may
-/// be silent at a time as there are registered clients of that user, and a few more; an honest one says hello at once.
+/// This server's user, root, and the users of the clients that the host has registered. As many processes of
+/// another user may be silent at a time as there are registered clients of that user, and a few more: an
+/// honest process says hello at once.
 bool Server::may_connect(uid_t user) const {
   if (user == ::getuid()) return true;
   const auto registered = rooms_->jobs.count_clients_of(user);
@@ -349,8 +353,8 @@ void Server::open_connection(shm::Fd fd) {
   connection->start();
 }
 
-/// Calls `then` when the hello of each process that has connected by now has been handled: one that has ended already may
-/// have left it unread. Processes that connect from here on, or say nothing, are not waited for.
+/// Calls `then` when the hello of each process that has connected by now has been handled: one that has ended
+/// already may have left it unread. Processes that connect from here on, or say nothing, are not waited for.
 void Server::after_hellos(std::function<void()> then) {
   listener_->accept_waiting();
   std::vector<std::weak_ptr<ClientConnection>> unread;
@@ -361,7 +365,8 @@ void Server::after_hellos(std::function<void()> then) {
 
 void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
                           std::chrono::steady_clock::time_point limit, std::function<void()> then) {
-  // From the back and no further than to the first that is not: each is asked about once, however often this comes round.
+  // From the back and no further than to the first that is not: each is asked about once, however often this
+  // comes round.
   const auto is_handled = [](const std::weak_ptr<ClientConnection>& weak) {
     const auto connection = weak.lock();
     return !connection || connection->is_known || !connection->has_unread_bytes();

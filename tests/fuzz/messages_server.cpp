@@ -31,7 +31,7 @@ namespace {
 
 using namespace server;
 
-/// What servers say to each other of groups.
+/// The messages of servers to each other about groups.
 void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   const auto proc = link::make_proc("job", 1);
   const link::RankRuns runs{{"job", 1, 3}, {"job", 0, 0}};
@@ -108,7 +108,7 @@ bool are_cards(Bytes bytes) {
                            })
       .has_value();
 }
-/// What servers alone know, beside cards and failures.
+/// Reads the records of what servers alone know, beside cards and failures.
 bool are_generated(Bytes bytes) {
   std::uint64_t before = 0;
   (void)store::failure_in(bytes);

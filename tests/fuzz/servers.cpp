@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All rooms of a server, and another server that has the key and says what it likes: contacts, requests of every type, where its
-// cards lie. Over the transport shm, in one process.
+// All rooms of a server, and another server that has the key and says what it likes: contacts, requests of
+// every type, where its cards lie. Over the transport shm, in one process.
 #include <unistd.h>
 
 #include <algorithm>
@@ -219,7 +219,7 @@ void add_servers(Decoders& to) {
         request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
        &asked,
        true});
-  // Those that end with another status, or are not replied to.
+  // Requests that end with another status, or have no reply.
   const link::EventMessage event{PMIX_ERR_PROC_ABORTED, link::make_proc("job", 3), PMIX_RANGE_NAMESPACE, {}};
   to.push_back({"request_without_success",
                 {request(RequestType::event, event),

@@ -9,7 +9,8 @@
 namespace weft::server {
 namespace {
 
-/// What the caller of PMIx_Get said, less what is between its process and this server, and the key that must be in the card.
+/// The directives for the host: those of the caller of PMIx_Get, without those that are between its process
+/// and this server, and the key that must be in the card.
 data::Infos directives_for_host(const Cards::Wanted& wanted) {
   data::Infos out;
   for (std::size_t i = 0; i < wanted.directives.size(); ++i) {

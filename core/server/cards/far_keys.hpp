@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reserved keys that only another node's server knows: what its host registered of the node and of the ranks there, as localities,
-// which are made when these are bound. Nothing of it is kept here: a Get that wants one asks. The loop's thread only.
+// Reserved keys that only another node's server knows: what its host registered of the node and of the ranks
+// there, as localities, which are made when these are bound. Nothing of it is kept here: a Get that wants one
+// asks. The loop's thread only.
 #pragma once
 
 #include <functional>

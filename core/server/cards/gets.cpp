@@ -65,7 +65,7 @@ void Gets::drop(const void* requester) {
                 [requester](const auto& open) { return open.second->request.requester == requester; });
 }
 
-/// Decides the Get, and does what the decision says. It may have ended when this returns.
+/// Decides the Get, and does what the decision says. The Get may have ended when this returns.
 void Gets::go_on(Number number) {
   const auto open = waiting_.find(number);
   if (open == waiting_.end()) return;
@@ -173,7 +173,8 @@ void Gets::wait(Number number, Waiting& get) {
   go_on(number);  // the rank may have committed before it was watched
 }
 
-/// The host has brought the card as it was, without the key, and cannot be told to wait for more: it is asked from time to time.
+/// The host has brought the card as it was, without the key, and cannot be told to wait for more: it is asked
+/// from time to time.
 void Gets::ask_host_again(Number number, Waiting& get) {
   if (get.again) return;
   get.pause = get.pause.count() == 0 ? first_pause : std::min(2 * get.pause, longest_pause);

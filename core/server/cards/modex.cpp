@@ -17,7 +17,8 @@
 namespace weft::server {
 namespace {
 
-// What the first round brings of a card: its length, and the usual business card or what is new of a longer one.
+// The first round of a fetch brings so many bytes of a card: its length, and the usual business card or what
+// is new of a longer one.
 constexpr std::size_t start_bytes = 1024;
 constexpr std::size_t header_bytes = sizeof(store::KeyedLog::Header);
 constexpr std::uint32_t slots = 64;

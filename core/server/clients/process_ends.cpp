@@ -33,7 +33,8 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
   const auto status = has_finalized ? PMIX_ERR_UNREACH : PMIX_ERR_PROC_ABORTED;
   auto& state = job.view().local(index).state;
   const bool had_finalized = state.load(std::memory_order_relaxed) == Local::finalized;
-  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their calls fail.
+  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their
+  // calls fail.
   if (how == How::died) {
     tell_other_nodes({proc, true}, job);
     rooms_.events.announce_loss(proc);
@@ -47,7 +48,8 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
   tell_of_absentees(job);
 }
 
-/// Members of its groups hear of it before what waits for this process alone ends, and a group with its last member.
+/// Members of its groups hear of it before what waits for this process alone ends, and a group with its last
+/// member.
 void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
   rooms_.groups.lose_at_boards(proc);
   const auto without_members = rooms_.groups.process_ended(proc);
@@ -90,7 +92,8 @@ void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server)
   for (const auto& name : rooms_.groups.process_ended(end.proc)) rooms_.groups.drop(name);
 }
 
-/// Other servers follow it as the coordinator of invitations before these hear of its processes.
+/// The invitations learn of the lost node first: another server follows it as their coordinator before they
+/// hear of its processes.
 void ProcessEnds::node_lost(NodeNumber node, const std::string& why) {
   rooms_.events.announce_lost_node(node, cluster_.name_of(node), why);
   rooms_.cards.node_lost(node);

@@ -13,7 +13,8 @@
 namespace weft::server {
 namespace {
 
-/// Ends an operation of several parts, when as many of them have ended as it was made for: with the worst status.
+/// Ends an operation of several parts, when as many of them have ended as it was made for: with the worst
+/// status.
 class Tally {
  public:
   Tally(std::size_t number, Done done) : left_(number), done_(std::move(done)) {}
@@ -38,8 +39,8 @@ bool goes_beyond_node(pmix_data_range_t range) {
   return range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL && range != PMIX_RANGE_RM;
 }
 
-/// A host's own messages may have no PMIX_TIME (Open MPI 4.1.4's have none, and it complains): it gets no stamp that no process asked
-/// for, and the servers that it relays to add theirs.
+/// A host's own messages may have no PMIX_TIME (Open MPI 4.1.4's have none, and it complains): it gets no
+/// stamp that no process asked for, and the servers that it relays to add theirs.
 void leave_stamp_out(events::Event& event) {
   event.infos.remove(PMIX_EVENT_TIMESTAMP);
 }
@@ -164,7 +165,8 @@ bool EventRelay::is_from_here(const events::Event& event) const {
   return job != nullptr && job->view().local_index(event.source.rank) != store::none;
 }
 
-/// To every client and tool of this server that the range includes and that has subscribed to such events, now or later.
+/// To every client and tool of this server that the range includes and that has subscribed to such events,
+/// now or later.
 void EventRelay::spread(const events::Event& event, const ClientConnection* except) {
   if (event.range == PMIX_RANGE_RM) return;
   base::debug(base::LogPart::events, "event {} of rank {} of {}, range {}", event.code, event.source.rank,
@@ -195,8 +197,8 @@ events::Event EventRelay::event_about(pmix_status_t code, const pmix_proc_t& pro
   return event;
 }
 
-/// A host that relays events, or has said that the job ends with its first process, is about to tell or to end the others: what
-/// they do by themselves must not come first (docs/design/events.md).
+/// A host that relays events, or has said that the job ends with its first process, is about to tell or to
+/// end the others: what they do by themselves must not come first (docs/design/events.md).
 bool EventRelay::host_decides(const pmix_proc_t& proc) const {
   if (host_.takes_events()) return true;
   const auto* job = jobs_.find(link::nspace_of(proc));
@@ -269,7 +271,7 @@ void EventRelay::announce_lost_node(NodeNumber node, const std::string& host_nam
                         data::Value::of(true));  // of the environment: for those that name it
   spread(for_clients, nullptr);
   registry_.deliver(lost(), [host_name, why](const events::End& end) {
-    // Else the host says what it means for the job.
+    // A handler of the host says what the loss means for the job; without one it is news.
     const bool is_news = end.outcome == events::Outcome::no_handler;
     base::log(is_news ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::mesh,
               "node {} is lost: {}", host_name, why);

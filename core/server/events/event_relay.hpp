@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events on their way: from a client to the others, to the host and to other nodes; from the host to clients and servers.
-// The loop's thread only.
+// Events on their way: from a client to the others, to the host and to other nodes; from the host to clients
+// and servers. The loop's thread only.
 #pragma once
 
 #include "core/server/loop/loop.hpp"
@@ -22,8 +22,10 @@ class EventRelay {
   EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
              Cluster& cluster, events::Registry& registry, bool host_tells_ends);
 
-  /// The client wants to hear of these codes; of none: of all. It gets those that have come already. Returns what it did not want
-  /// before. Error: no_space (more than 4096 codes in all; then none of these is added).
+  /// The client wants to hear of these codes; of none: of all. The client is sent the kept events of
+  /// these codes.
+  /// Returns the codes that it did not want before. Error: no_space (more than 4096 codes in all; then none
+  /// of these is added).
   Result<EventWishes> subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);
   /// The client wants these no more. Returns those that it did want.
   EventWishes unsubscribe(ClientConnection& connection, const EventWishes& wishes);
@@ -32,7 +34,7 @@ class EventRelay {
   /// An event that the host has raised, for clients here or, by a custom range that names servers, for these.
   void notify(events::Event event, Done done);
 
-  /// The same for the clients of this server alone.
+  /// Gives an event to the clients of this server, and to no other process.
   void tell_clients(const events::Event& event) { spread(event, nullptr); }
 
   /// The namespace ends, and with it what is kept for its clients.
@@ -43,9 +45,10 @@ class EventRelay {
   /// clients are told, but PMIX_EVENT_PROC_TERMINATED, unless the servers of the other nodes see it
   /// themselves.
   void announce_loss(const pmix_proc_t& proc);
-  /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and for those that name
-  /// the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end, PMIX_EVENT_PROC_TERMINATED. Default handlers hear
-  /// the first, unless the host takes events or has said that the job ends with its first process (PMIX_JOB_RECOVERABLE false).
+  /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and
+  /// for those that name the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end,
+  /// PMIX_EVENT_PROC_TERMINATED. Default handlers hear the first, unless the host takes events or has said
+  /// that the job ends with its first process (PMIX_JOB_RECOVERABLE false).
   void announce_death(const pmix_proc_t& proc, NodeNumber server);
   void announce_lost_node(NodeNumber node, const std::string& host_name, const std::string& why);
 

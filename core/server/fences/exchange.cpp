@@ -12,7 +12,8 @@ namespace {
 using collectives::Kind;
 using collectives::Outcome;
 
-// Not data::to_status(): the error says why the collective of all nodes has ended, and becomes the status of their fences.
+// Not data::to_status(): the error says why the collective of all nodes has ended, and becomes the status of
+// their fences.
 Errc code_of(pmix_status_t why) noexcept {
   switch (why) {
     case PMIX_ERR_TIMEOUT:
@@ -79,9 +80,9 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
   });
 }
 
-/// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends well. Whichever set the
-/// participants have in the end, the node that waits in the other one has not begun this generation of it: so that cannot end well anywhere while
-/// it is ended here.
+/// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends
+/// well. Whichever set the participants have in the end, the node that waits in the other one has not begun
+/// this generation of it: so that cannot end well anywhere while it is ended here.
 void Exchanges::end_rivals(const Key& key) {
   for (const auto& [rival, node] : cluster_.engine().rivals_of(key.first)) {
     const auto* passed = passed_.find(rival.first);

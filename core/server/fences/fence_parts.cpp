@@ -108,7 +108,7 @@ pmix_status_t Fences::hopeless(const Procs& procs) const {
   return why;
 }
 
-/// Another node is in this fence and asks whether our part of it has come, or will.
+/// Answers a node that is in this fence and asks whether this node's part has come, or will.
 void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   if (!name) return reply(PMIX_ERR_BAD_PARAM, {});

@@ -2,8 +2,10 @@
 // All fences of this node's processes: which set has which board, what moves a set
 // from state to state, and which ranks are missing.
 //
-//   a member arrives   at its board in the segment, or here by message, where the server's stand-in arrives for it
-//   the board is full  (a notice of the last member, if other nodes take part) -> CardExchange -> the generation ends
+//   a member arrives   at its board in the segment, or here by message, where the server's stand-in arrives
+//                      for it
+//   the board is full  (a notice of the last member, if other nodes take part) -> CardExchange -> the
+//                      generation ends
 //   a member is lost, a deadline passes, another node asks -> the table of fence_steps.hpp
 //
 // Threads   The loop's.
@@ -25,7 +27,7 @@
 
 namespace weft::server {
 
-/// What an event of a set's fences is about.
+/// The reason of an event about a set's fences.
 struct FenceCause {
   pmix_status_t status = PMIX_SUCCESS;
   std::uint32_t member = store::Board::no_member;
@@ -45,32 +47,35 @@ class Fences {
   void close_job(const std::string& nspace);
   /// A process takes its place: for the first time, or again.
   void join(const Job& job, std::uint32_t local);
-  /// It will not arrive any more, because of `status`.
+  /// A local process will not arrive any more, because of `status`.
   void lose(const Job& job, std::uint32_t local, pmix_status_t status);
-  /// Its connection is closed, for whatever reason.
+  /// The connection of a client is closed, for whatever reason.
   void disconnect(const ClientConnection& connection);
 
-  // What clients send.
-  /// A set with a namespace that the host has not registered yet waits for that: as long as the caller's PMIX_TIMEOUT, else
-  /// registration_wait.
+  // Messages of clients.
+  /// A set with a namespace that the host has not registered yet waits for that: as long as the caller's
+  /// PMIX_TIMEOUT, else registration_wait.
   void enter(const ConnectionRef& connection, std::uint64_t tag, link::Fence message);
   static constexpr std::chrono::seconds registration_wait{2};
   void withdraw(const ClientConnection& connection, const link::Withdraw& message);
   void take_directives(const ClientConnection& connection, link::FenceDirectives message);
   void turned_away(const ClientConnection& connection, const link::TurnedAway& message);
-  /// A member's notice: the board of that number is full, or members of it want messages. all: some notice was lost.
+  /// A member's notice: the board of that number is full, or members of it want messages. all: some notice
+  /// was lost.
   void look_at(const Job& job, store::BoardNumber number);
   void look_at_all(const Job& job);
 
   /// No collective begins from here on: the cluster ends.
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
-  // Which ranks are missing: the one computation that the stuck report, weftinfo and other nodes read.
-  /// Fences that a local member has entered. Between nodes the generation is that of the collective, the same at all nodes.
+  // The missing ranks: the one computation that the stuck report, weftinfo and other nodes read.
+  /// Fences that a local member has entered. Between nodes the generation is that of the collective, the same
+  /// at all nodes.
   std::vector<FencePart> open_parts();
   /// This node's part in a fence that another node has named. Nothing: processes that are not known here.
   std::optional<FencePart> part_in(const FenceName& name);
-  /// The nodes of the fence's participants; empty: not known, or the host exchanges and each node knows its own side only.
+  /// The nodes of the fence's participants; empty: not known, or the host exchanges and each node knows its
+  /// own side only.
   std::vector<NodeNumber> nodes_of(const FenceName& name) const;
   struct Waiting {
     FencePart part;

@@ -9,7 +9,7 @@
 namespace weft::server {
 namespace {
 
-/// The same on all nodes: namespaces and ranks, in canonical order.
+/// A hash of namespaces and ranks in canonical order, so that it is the same on all nodes.
 collectives::Signature signature_of(const Procs& procs) {
   data::Writer text;
   text.u32(static_cast<std::uint32_t>(procs.size()));

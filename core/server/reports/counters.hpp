@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All figures that a server reports of itself: one list, made of the tables of the rooms. Each server of a release has the same list, in the same
-// order. The loop's thread only.
+// All figures that a server reports of itself: one list, made of the tables of the rooms. Each server of a
+// release has the same list, in the same order. The loop's thread only.
 #pragma once
 
 #include <cstddef>

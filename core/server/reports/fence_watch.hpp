@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks after fences, and operations of groups, that do not end: asks the other nodes whether their part will come, and reports what is stuck, once a generation.
+// Looks after fences, and operations of groups, that do not end: asks the other nodes whether their part will
+// come, and reports what is stuck, once a generation.
 //
-// Of a fence between nodes the lowest node that is in it reports for all. The loop's thread only.
+// The lowest node that is in a fence between nodes reports for all. The loop's thread only.
 #pragma once
 
 #include <chrono>

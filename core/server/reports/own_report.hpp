@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this server reports of itself: its part of the cluster's report. Nothing is kept for it: the observer pays.
-// The loop's thread only.
+// What this server reports of itself: its part of the cluster's report. Nothing is kept for it: the observer
+// pays. The loop's thread only.
 #pragma once
 
 #include <chrono>

@@ -45,7 +45,8 @@ class Processes {
 
   /// Those of this node, in the order in which the host registered them.
   std::vector<ProcessRow> here(const Job& job) const;
-  /// All of the job, by rank. Of a node whose server is lost, and of one that never told, nothing but the ranks is known.
+  /// Collects the rows of all processes of the job, by rank. Where the server of a node is lost, or never
+  /// told, nothing but the ranks is known.
   void collect(const Job& job, Then then) const;
 
  private:

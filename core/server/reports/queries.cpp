@@ -62,13 +62,13 @@ void Queries::begin(const OpenRef& open, const pmix_proc_t& caller) {
   gather(open);
 }
 
-/// One thing after the other; each comes back here.
+/// Gathers one thing after the other; the end of each calls this again.
 void Queries::gather(const OpenRef& open) {
   if (gather_report(open) || gather_table(open)) return;
   reply(open);
 }
 
-/// True: it is under way.
+/// Gathers the report of the cluster. True: it is under way.
 bool Queries::gather_report(const OpenRef& open) {
   if (open->gathered.report) return false;
   bool is_needed = false, is_of_all = false;
@@ -86,7 +86,7 @@ bool Queries::gather_report(const OpenRef& open) {
   return true;
 }
 
-/// The same.
+/// Gathers the next table of processes. True: it is under way.
 bool Queries::gather_table(const OpenRef& open) {
   for (std::size_t i = 0; i < open->scopes.size(); ++i)
     for (const auto& key : open->query.items[i].keys) {

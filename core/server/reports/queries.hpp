@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Query_info, of clients, tools and the host: what other servers have to say for it is gathered, then each key is answered
-// (query_keys.hpp). What this server does not know, a client's or tool's query asks the host. The loop's thread only.
+// PMIx_Query_info, of clients, tools and the host: what other servers have to say for it is gathered, then
+// each key is answered (query_keys.hpp). The host is asked what this server does not know of a client's or
+// tool's query. The loop's thread only.
 #pragma once
 
 #include <functional>
@@ -24,9 +25,10 @@ class Queries {
           const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets, GroupTable& groups,
           Cluster& cluster);
 
-  /// Of the host, which is not asked itself. caller: whose namespace is meant where a query names none.
+  /// A query of the host, which is not asked itself. caller: whose namespace is meant where a query names
+  /// none.
   void query(const pmix_proc_t& caller, link::Query query, Replied done);
-  /// Of a client or tool; the kernel says whose process it is.
+  /// A query of a client or tool; the kernel says whose process it is.
   void query(const ConnectionRef& connection, std::uint64_t tag, link::Query query);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this server can answer of a query by itself: each key, and what its qualifiers mean. The loop's thread only.
+// What this server can answer of a query by itself: each key, and what its qualifiers mean. The loop's thread
+// only.
 #pragma once
 
 #include <map>
@@ -30,7 +31,7 @@ struct QueryScope {
   static Result<QueryScope> parse(const data::Infos& qualifiers, const pmix_proc_t& caller);
 };
 
-/// What other servers have said for a query.
+/// The answers of other servers for a query.
 struct Gathered {
   std::optional<ClusterReport> report;
   std::map<std::string, std::vector<ProcessRow>, std::less<>> tables;  ///< by namespace

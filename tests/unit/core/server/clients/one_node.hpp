@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rooms of a server that is alone, without a process: the test turns the loop and is the other end of each connection.
+// The rooms of a server that is alone, without a process: the test turns the loop and is the other end of
+// each connection.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@ namespace weft::server {
 
 class OneNode : public ::testing::Test {
  protected:
-  /// As the server's dispatch, for what a client sends on its way in and out.
+  /// Stands in for the server's dispatch, for what a client sends on its way in and out.
   struct Dispatch final : ClientConnection::Owner {
     explicit Dispatch(OneNode& of) : node(of) {}
     void on_frame(const std::shared_ptr<ClientConnection>& from, link::Frame frame) override {
@@ -48,7 +49,7 @@ class OneNode : public ::testing::Test {
     io.poll();
   }
 
-  /// Of the host.
+  /// The module of the host.
   virtual const pmix_server_module_t* module() { return nullptr; }
   static pmix_proc_t proc(std::uint32_t rank) { return link::make_proc("job", rank); }
   Job& job() { return *rooms->jobs.find("job"); }

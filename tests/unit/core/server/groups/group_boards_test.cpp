@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boards of groups from the server's side, and the table of groups that comes of them. The test plays the members.
+// Boards of groups from the server's side, and the table of groups that comes of them. The test plays the
+// members.
 #include "core/server/groups/group_boards.hpp"
 
 #include "core/server/groups/group_table.hpp"
