@@ -6,12 +6,15 @@
 //           both; a message for a generation that has not begun here is kept until it begins, within bounds
 //           (early.hpp).
 // Members   Node numbers, ascending; a member's Index is its place among them.
-// Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase 0. Longer ones
-//           send only their length in phase 0; phase 1 then exchanges them with the algorithm chosen for the total size.
-// Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So at a node that knows of the
-//           loss it is suspended: no message ends it any more, settle() does, with what its survivors have agreed on (undecided(), ended(),
-//           result_of()). A collective that begins later with the lost member cannot have ended well without this node's part: it ends at once
-//           where nothing follows from that (AfterLoss::ends), else as the survivors have agreed, or agree now.
+// Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase
+//           0. Longer ones send only their length in phase 0; phase 1 then exchanges them with the algorithm
+//           chosen for the total size.
+// Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So
+//           at a node that knows of the loss it is suspended: no message ends it any more, settle() does,
+//           with what its survivors have agreed on (undecided(), ended(), result_of()). A collective that
+//           begins later with the lost member cannot have ended well without this node's part: it ends at
+//           once where nothing follows from that (AfterLoss::ends), else as the survivors have agreed, or
+//           agree now.
 // Threads   As the mesh.
 #pragma once
 
@@ -71,12 +74,14 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// done: in progress(), once. members: ascending, each known to the mesh, this node among them. after_loss: what this node asks for.
-  /// Errors: invalid (members not ascending, or without this node; a barrier with a contribution), canceled after close().
+  /// done: in progress(), once. members: ascending, each known to the mesh, this node among them. after_loss:
+  /// what this node asks for. Errors: invalid (members not ascending, or without this node; a barrier with a
+  /// contribution), canceled after close().
   Result<Generation> begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
                            std::vector<std::byte> contribution, Done done,
                            AfterLoss after_loss = AfterLoss::ends);
-  /// Fails the next generation at all members, as `why`: this node does not take part in it. Errors as begin().
+  /// Fails the next generation at all members, as `why`: this node does not take part in it. Errors as
+  /// begin().
   Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
@@ -95,7 +100,8 @@ class Engine {
   bool has_undecided() const noexcept;
   /// Since the last call one has begun with a member that was lost before.
   bool take_begun_undecided() noexcept { return std::exchange(has_begun_undecided_, false); }
-  /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost: ascending.
+  /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost:
+  /// ascending.
   std::vector<End> undecided(const std::vector<NodeNumber>& lost) const;
   /// The latest ends here of collectives with one of these nodes (past.hpp).
   std::vector<End> ended(const std::vector<NodeNumber>& with) const;

@@ -26,12 +26,12 @@ using Generation = std::uint64_t;
 
 enum class Kind : std::uint8_t { barrier, exchange };
 
-/// What a member asks for where another one is lost. The survivors agree on the highest that one of them has asked for, and only the caller knows
-/// what follows: the engine ends the collective in each case.
+/// What a member asks for where another one is lost. The survivors agree on the highest that one of them has
+/// asked for, and only the caller knows what follows: the engine ends the collective in each case.
 enum class AfterLoss : std::uint8_t {
-  ends,  ///< nothing: a member that begins after the loss ends it at once, without asking what the others have agreed on
+  ends,     ///< nothing follows: a member that begins after the loss ends it without asking the others
   fails,    ///< it fails
-  asks,     ///< somebody outside is asked whether it goes on
+  asks,     ///< the caller asks others whether it goes on
   goes_on,  ///< it begins again among those that are left
 };
 

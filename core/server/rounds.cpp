@@ -18,7 +18,8 @@ bool Rounds::progress(bool may_rest) {
   return has_moved;
 }
 
-/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the server, of no other.
+/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the
+/// server, of no other.
 void Rounds::answer_doorbells(bool is_awake) {
   rooms_.jobs.each(
       [is_awake](Job& job) { is_awake ? job.writer->doorbell().awake() : job.writer->doorbell().asleep(); });

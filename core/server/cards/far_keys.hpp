@@ -31,7 +31,8 @@ class FarKeys {
 
   FarKeys(Jobs& jobs, Cluster& cluster);
   bool can_ask() const noexcept { return cluster_.is_open(); }
-  /// told: once. PMIX_ERR_NOT_FOUND: that node does not know it either; _UNREACH: the node is lost, or is none.
+  /// told: once. PMIX_ERR_NOT_FOUND: that node does not know it either; _UNREACH: the node is lost, or is
+  /// none.
   void ask(NodeNumber node, const FarKeyMessage& message, Told told);
 
  private:

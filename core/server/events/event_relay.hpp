@@ -40,10 +40,10 @@ class EventRelay {
   /// The namespace ends, and with it what is kept for its clients.
   void forget(std::string_view nspace);
 
-  /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and announce_death().
-  /// Where the host has a handler for the former, the default handlers of clients are left to it. A host that takes events is handed what
-  /// clients are told, but PMIX_EVENT_PROC_TERMINATED, unless the servers of the other nodes see it
-  /// themselves.
+  /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and
+  /// announce_death(). Where the host has a handler for the former, the default handlers of clients are left
+  /// to it. A host that takes events is handed what clients are told, but PMIX_EVENT_PROC_TERMINATED, unless
+  /// the servers of the other nodes see it themselves.
   void announce_loss(const pmix_proc_t& proc);
   /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and
   /// for those that name the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of a fence that is between nodes: the collective of the servers whose nodes have participants.
 //
-// Generation  Each attempt of a set of processes is one generation of its collective on every node that has some of them, also
-//             an attempt that fails on a node before all its local participants came (refuse()). So the attempts of all nodes
-//             pair up, whatever failed where.
-// Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with them: has your part
-//             come? Only that node decides; if its part cannot come any more it ends the generation for all. No node
-//             guesses from the order in which messages arrive.
+// Generation  Each attempt of a set of processes is one generation of its collective on every node that has
+//             some of them, also an attempt that fails on a node before all its local participants came
+//             (refuse()). So the attempts of all nodes pair up, whatever failed where.
+// Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with
+//             them: has your part come? Only that node decides; if its part cannot come any more it ends the
+//             generation for all. No node guesses from the order in which messages arrive.
 // One node    Without a way to other nodes nothing begins, nothing has been attempted, and no process of
 //             another node has died.
 // Threads     The server's loop.
@@ -67,12 +67,13 @@ class Exchanges {
 
   /// There is a way to other nodes.
   bool can_begin() const noexcept { return cluster_.is_open(); }
-  /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(), once.
-  /// Errors: not_found (a participant that is not known here).
+  /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(),
+  /// once. Errors: not_found (a participant that is not known here).
   Result<Key> begin(const Participants& procs, bool collect, Blob contribution, Ended ended);
   /// The generation that has begun fails here, and so at all members that have not finished it.
   void abort(const Key& key, pmix_status_t why);
-  /// A node of it is lost: the next generation, where it has a word about that (AfterLoss), ends as all that are left agree.
+  /// A node of it is lost: the next generation, where it has a word about that (AfterLoss), ends as all that
+  /// are left agree.
   bool has_lost_node(const Participants& procs) const;
   /// The next generation has failed here before it began.
   void refuse(const Participants& procs, pmix_status_t why);

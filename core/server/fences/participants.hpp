@@ -15,8 +15,8 @@ namespace weft::server {
 /// nor hashes them.
 class Participants {
  public:
-  /// procs: canonical. operation: of a group; empty: their fences. after_loss: what this node asks for where another one is lost. Cost: a hash of
-  /// all of them.
+  /// procs: canonical. operation: of a group; empty: their fences. after_loss: what this node asks for where
+  /// another one is lost. Cost: a hash of all of them.
   explicit Participants(Procs procs, std::string operation = {},
                         collectives::AfterLoss after_loss = collectives::AfterLoss::ends);
 

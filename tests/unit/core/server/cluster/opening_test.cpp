@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cluster of one node, its opening to the cluster of all nodes, and its end. Two of them in one process, over the transport shm.
+// A cluster of one node, its opening to the cluster of all nodes, and its end. Two of them in one process,
+// over the transport shm.
 #include <gtest/gtest.h>
 
 #include <chrono>
