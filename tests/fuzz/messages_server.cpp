@@ -221,7 +221,7 @@ void add_server(Decoders& to) {
   const auto one_part = part();
   add<FenceName>(to, "fence_name", {&one_part.name});
   add<FencePart>(to, "fence_part", {&one_part});
-  const FenceName construct{{{"job", 0, 3}}, 2, "construct of group ours", 1};
+  const FenceName construct{{{"job", 0, 3}}, 2, {OperationName::Kind::construct, "ours"}, 1};
   add<FenceName>(to, "operation_name", {&construct});
   const GroupPart group_part{.first = {"job", 1, 1},
                              .order = {{"job", 1, 3}, {"job", 0, 0}},

@@ -39,7 +39,8 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
     by_host(procs, directives, bytes_of(procs, load, std::move(cards.blob)), on_end);
     return std::nullopt;
   }
-  const bool is_first = procs.operation().empty() && is_whole_job(procs) && exchanges_.attempts(procs) == 0;
+  const bool is_first =
+      procs.operation().is_fence() && is_whole_job(procs) && exchanges_.attempts(procs) == 0;
   const bool travels = load.is_any() || is_first || !along.empty();
   // Cards alone need no blob that says so: where contributions travel for something else, it is there even if
   // nothing is new.

@@ -72,7 +72,7 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
     const Key key{rival->signature, rival->generation};
     // A fence is named by its set alone, and has no rivals.
     const auto open = open_.find(key);
-    const bool is_fence = open != open_.end() && open->second.procs.operation().empty();
+    const bool is_fence = open != open_.end() && open->second.procs.operation().is_fence();
     if (is_fence || gone_over_.find(key) != nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
     pass_over({rival->own_signature, rival->own_generation});
     abort(key, rivals);
@@ -200,7 +200,7 @@ FenceName Exchanges::name_of(const Participants& procs, collectives::Generation 
 
 /// A node that cannot take part ends the fence by itself.
 void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then) {
-  cluster_.send(node, name.operation.empty() ? RequestType::fence_part : RequestType::group_part,
+  cluster_.send(node, name.operation.is_fence() ? RequestType::fence_part : RequestType::group_part,
                 encode(name), [then = std::move(then)](pmix_status_t status, Bytes body) {
                   if (!then) return;
                   const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);

@@ -22,17 +22,6 @@ constexpr pmix_status_t job_unknown = PMIX_ERR_NOT_SUPPORTED;
 /// Until a node of the job is asked once more, where the job is not registered yet.
 constexpr std::chrono::milliseconds registration_pause{20};
 
-/// A bootstrap has no generations. What stands there says how its operation ends: with the group's name, or behind it with the leaders that
-/// have called. A name may end like these.
-enum Ending : std::uint64_t { with_name = 1, with_leaders = 2 };
-
-/// Of part_of().
-bool is_of(const FenceName& name, std::string_view group) {
-  std::string_view operation = name.operation;
-  if (name.generation == with_leaders) operation = operation.substr(0, operation.rfind(" ("));
-  return operation == bootstrap_of(group);
-}
-
 }  // namespace
 
 Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups)
@@ -386,20 +375,17 @@ FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const 
   auto procs = members_of(boot);
   for (const auto& caller : boot.callers) procs.push_back(caller.call.proc);
   procs = link::each_once(procs);
-  auto operation = bootstrap_of(group);
-  const auto wanted = wanted_leaders(boot);
-  if (boot.leaders == 0)
-    operation += " (no leader has called)";
-  else if (boot.leaders < wanted)
-    operation += fmt::format(" ({} of {} leaders have called)", boot.leaders, wanted);
-  const auto ending = boot.leaders < std::max<std::uint64_t>(wanted, 1) ? with_leaders : with_name;
-  auto part = local_part(jobs_, procs, {link::runs_of(procs), ending, std::move(operation)},
+  auto part = local_part(jobs_, procs, {link::runs_of(procs), 1, {OperationName::Kind::bootstrap, group}},
                          [&](const Job& job, std::uint32_t local) {
                            const auto proc = link::make_proc(job.nspace, job.rank_of(local));
                            return std::any_of(
                                boot.callers.begin(), boot.callers.end(),
                                [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
                          });
+  if (const auto wanted = wanted_leaders(boot); boot.leaders == 0)
+    part.remark = " (no leader has called)";
+  else if (boot.leaders < wanted)
+    part.remark = fmt::format(" ({} of {} leaders have called)", boot.leaders, wanted);
   part.set_age(loop_.now() - boot.since);
   return part;
 }
@@ -432,7 +418,7 @@ FencePart Bootstraps::part_in(const FenceName& name) const {
   return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
-      return is_of(name, waiting->call.group) && link::is_same(waiting->call.proc, proc);
+      return waiting->call.group == name.operation.group && link::is_same(waiting->call.proc, proc);
     });
   });
 }

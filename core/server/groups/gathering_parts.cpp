@@ -12,16 +12,6 @@ namespace {
 
 using Kind = Meeting::Kind;
 
-bool is_bootstrap(const std::string& operation) {
-  return operation.starts_with(bootstrap_of(""));
-}
-
-/// No collective of the servers: one of them decides, and no other can end it.
-bool is_kept_by_one_server(const std::string& operation) {
-  return operation.starts_with(invitation_to("")) || operation.starts_with(leave_of("")) ||
-         operation.starts_with(join_of("")) || is_bootstrap(operation);
-}
-
 /// The one set is in the other.
 bool is_part_of(const Procs& set, const Procs& all) {
   return std::all_of(set.begin(), set.end(),
@@ -75,8 +65,9 @@ const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs
 std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
   auto procs = jobs_.procs_of(name.procs);
   if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
-  if (is_bootstrap(name.operation)) return rooms_.bootstraps.part_in(name);
-  if (is_kept_by_one_server(name.operation)) return rooms_.invited.part_in(name);
+  if (name.operation.kind == OperationName::Kind::bootstrap) return rooms_.bootstraps.part_in(name);
+  if (name.operation.is_kept_by_one_server()) return rooms_.invited.part_in(name);
+  if (Meeting meeting; !read_operation(name.operation, meeting)) return std::nullopt;
   const Participants participants(std::move(*procs), name.operation);
   const auto attempts = groups_.attempts(participants);
   const auto* open = find(name, participants.procs());
@@ -123,7 +114,7 @@ void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   const auto part = name ? part_in(*name) : std::nullopt;
   if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
-  if (is_kept_by_one_server(name->operation)) return reply(PMIX_SUCCESS, encode(*part));
+  if (name->operation.is_kept_by_one_server()) return reply(PMIX_SUCCESS, encode(*part));
   const Participants participants(*procs_of(name->procs), name->operation);
   const bool is_due =
       find(*name, participants.procs()) == nullptr && name->generation == groups_.attempts(participants) + 1;
@@ -153,12 +144,11 @@ void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
 /// them, or a handler decides.
 void Gatherings::take_part_without(const FenceName& name, const Participants& participants) {
   Meeting meeting{.set = participants.procs()};
-  const bool is_of_group = read_operation(name.operation, meeting);
   const auto lost = lost_of(meeting);
-  if (lost.empty()) return;
+  if (!read_operation(name.operation, meeting) || lost.empty()) return;
   const bool is_to_ask = meeting.kind == Kind::construct && name.goes_on_smaller == 0;
   if (is_to_ask) return look_for_lost(add(std::move(meeting)));
-  if (!is_of_group || name.goes_on_smaller == 0)
+  if (!is_of_group(meeting) || name.goes_on_smaller == 0)
     return fail_for_all(add(std::move(meeting)), lost.front().status, lost.front().proc);
   if (!groups_.may_take_part_in(meeting)) return;
   meeting.goes_on_smaller = true;

@@ -26,8 +26,7 @@ Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchange
       boards_(boards),
       server_(server),
       table_(table),
-      losses_(losses) {
-}
+      losses_(losses) {}
 
 Participants Groups::participants_of(const Meeting& meeting) const {
   return Participants(meeting.set, operation_of(meeting), after_loss_of(meeting));
@@ -245,7 +244,7 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
   }
 }
 
-const Meeting* Groups::under_way(const std::string& operation, const Procs& set) const {
+const Meeting* Groups::under_way(const OperationName& operation, const Procs& set) const {
   const auto is_it = [&](const OperationRef& open) {
     return open->participants.operation() == operation &&
            (is_same(open->meeting.set, set) || is_same(open->participants, set));

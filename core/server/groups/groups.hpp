@@ -69,7 +69,7 @@ class Groups {
   /// As the members of a group are compared: a job that is named rank by rank is the same as its wildcard.
   Procs set_of_group(const Procs& procs) const;
   /// A meeting of this node that is with the other nodes; null: there is none.
-  const Meeting* under_way(const std::string& operation, const Procs& set) const;
+  const Meeting* under_way(const OperationName& operation, const Procs& set) const;
   /// Those that are with the other nodes, and in which this process of this node has declared itself leader.
   std::vector<std::pair<FenceName, const Meeting*>> constructs_led_by(const pmix_proc_t& proc) const;
   /// To all other nodes: handlers have decided that this attempt of a construct is aborted (Gatherings).

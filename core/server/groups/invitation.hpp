@@ -132,20 +132,6 @@ struct Invitee {
   Rpc::Reply reply{};                ///< of one that is coming, but for the leader whose call began it
 };
 
-// In the words of the stuck report.
-inline std::string invitation_to(std::string_view group) {
-  return "invitation to group " + std::string(group);
-}
-inline std::string leave_of(std::string_view group) {
-  return "leave of group " + std::string(group);
-}
-inline std::string join_of(std::string_view group) {
-  return "join of group " + std::string(group);
-}
-inline std::string bootstrap_of(std::string_view group) {
-  return "bootstrap of group " + std::string(group);
-}
-
 struct Invitation {
   std::uint64_t number = 0;
   std::string group;

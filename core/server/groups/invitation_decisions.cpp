@@ -15,7 +15,7 @@ using Event = InvitationEvent;
 
 void Invitations::ask_leader(const Ref& invitation, Invitee& invitee, pmix_status_t code) {
   link::GroupQuestion question;
-  question.operation = invitation_to(invitation->group);
+  question.operation = to_text({OperationName::Kind::invitation, invitation->group});
   question.codes = {code};
   question.source = invitee.proc;
   const auto members = invitation->members();
@@ -74,7 +74,7 @@ void Invitations::replace(const Ref& invitation, Invitee& invitee, const Procs& 
 void Invitations::elect(const Ref& invitation) {
   const auto make_question = [invitation] {
     link::GroupQuestion out;
-    out.operation = invitation_to(invitation->group);
+    out.operation = to_text({OperationName::Kind::invitation, invitation->group});
     out.codes = {PMIX_GROUP_LEADER_FAILED};
     out.source = invitation->leader;
     const auto members = invitation->members();

@@ -288,14 +288,14 @@ void Invitations::conclude(const Ref& invitation, pmix_status_t status, const Ma
 /// As this node sees it; what other nodes' processes it waits for their servers know (Invited::part_in).
 FencePart Invitations::part_of(const Invitation& invitation) const {
   auto procs = link::procs_of(invitation.members());
-  auto operation = invitation_to(invitation.group);
+  const OperationName operation{OperationName::Kind::invitation, invitation.group};
   auto part =
       local_part(jobs_, procs ? *procs : Procs(), {invitation.members(), invitation.number, operation},
                  [&](const Job& job, std::uint32_t local) {
                    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
                    const auto* invitee = invitation.find(proc);
                    const bool is_awaited = invitee != nullptr && invitee->state == Invitee::State::asked;
-                   return !is_awaited && !questions_.is_asked(proc, operation);
+                   return !is_awaited && !questions_.is_asked(proc, to_text(operation));
                  });
   part.set_age(loop_.now() - invitation.since);
   return part;

@@ -264,9 +264,10 @@ FencePart Invited::part_in(const FenceName& name) const {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     const bool is_awaited = std::any_of(open_.begin(), open_.end(), [&](const Entry& each) {
       return !each.has_accepted && each.over == PMIX_SUCCESS && each.name.number == name.generation &&
-             link::is_same(each.proc, proc) && invitation_to(each.group) == name.operation;
+             link::is_same(each.proc, proc) && each.group == name.operation.group &&
+             name.operation.kind == OperationName::Kind::invitation;
     });
-    return !is_awaited && !questions_.is_asked(proc, name.operation);
+    return !is_awaited && !questions_.is_asked(proc, to_text(name.operation));
   });
 }
 

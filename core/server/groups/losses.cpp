@@ -125,7 +125,7 @@ void Losses::abort(const CaseRef& open) {
 
 link::GroupQuestion Losses::question(const Case& open, std::vector<pmix_status_t> codes) {
   link::GroupQuestion out;
-  out.operation = open.loss.construct.operation;
+  out.operation = to_text(open.loss.construct.operation);
   out.codes = std::move(codes);
   out.source = open.loss.proc;
   out.infos = GroupEvents::infos_of(

@@ -2,37 +2,36 @@
 #include "core/server/groups/meeting.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "core/server/fences/local_part.hpp"
 
 namespace weft::server {
 namespace {
 
-struct Title {
-  Meeting::Kind kind;
-  std::string_view text;
-};
-constexpr Title titles[] = {{Meeting::Kind::construct, "construct of group "},
-                            {Meeting::Kind::destruct, "destruct of group "},
-                            {Meeting::Kind::fence, "fence of group "}};
+constexpr std::pair<Meeting::Kind, OperationName::Kind> kinds[] = {
+    {Meeting::Kind::connect, OperationName::Kind::connect},
+    {Meeting::Kind::disconnect, OperationName::Kind::disconnect},
+    {Meeting::Kind::construct, OperationName::Kind::construct},
+    {Meeting::Kind::destruct, OperationName::Kind::destruct},
+    {Meeting::Kind::fence, OperationName::Kind::group_fence}};
 
 }  // namespace
 
-bool read_operation(std::string_view operation, Meeting& out) {
-  for (const auto& title : titles) {
-    if (!operation.starts_with(title.text)) continue;
-    out.kind = title.kind;
-    out.group = operation.substr(title.text.size());
-    return true;
-  }
-  out.kind = operation == "disconnect" ? Meeting::Kind::disconnect : Meeting::Kind::connect;
-  return false;
+OperationName operation_of(const Meeting& meeting) {
+  const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
+                                 [&](const auto& each) { return each.first == meeting.kind; });
+  return {kind->second, meeting.group};
 }
 
-std::string operation_of(const Meeting& meeting) {
-  for (const auto& title : titles)
-    if (title.kind == meeting.kind) return std::string(title.text) + meeting.group;
-  return meeting.kind == Meeting::Kind::connect ? "connect" : "disconnect";
+bool read_operation(const OperationName& operation, Meeting& out) {
+  const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
+                                 [&](const auto& each) { return each.second == operation.kind; });
+  if (kind == std::end(kinds)) return false;
+  out.kind = kind->first;
+  out.group = operation.group;
+  return true;
 }
 
 bool asks_handlers(const Arrival& arrival) {

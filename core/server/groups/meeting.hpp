@@ -50,10 +50,9 @@ bool asks_handlers(const Arrival& arrival);
 /// What this node asks for where a node is lost. The same kinds of operations ask on all nodes, with their own members' directives.
 collectives::AfterLoss after_loss_of(const Meeting& meeting);
 
-/// In the words of the stuck report and of weftinfo; the same on all nodes.
-std::string operation_of(const Meeting& meeting);
-/// What is called that: its kind and its group. False: an operation of no group, a connect or a disconnect.
-bool read_operation(std::string_view operation, Meeting& out);
+OperationName operation_of(const Meeting& meeting);
+/// The kind and the group of a meeting that is called so. False: participants do not meet for that.
+bool read_operation(const OperationName& operation, Meeting& out);
 
 /// It is among the arrivals.
 bool has_arrived(const Meeting& meeting, const Job& job, std::uint32_t local) noexcept;

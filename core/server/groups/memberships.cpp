@@ -33,8 +33,9 @@ link::RankRuns members_without(const link::RankRuns& members, const link::RankRu
   return link::runs_of(procs);
 }
 
-std::string operation_of(const ChangeRequest& request) {
-  return request.kind == Kind::leave ? leave_of(request.group) : join_of(request.group);
+OperationName operation_of(const ChangeRequest& request) {
+  return {request.kind == Kind::leave ? OperationName::Kind::leave : OperationName::Kind::join,
+          request.group};
 }
 
 }  // namespace
@@ -285,7 +286,7 @@ void Memberships::approve(const QueueRef& queue, const Group& group, pmix_status
   std::erase_if(queue->asked, [&](const pmix_proc_t& proc) { return link::is_same(proc, who); });
   const auto make = [&group, &request, who, code] {
     link::GroupQuestion out;
-    out.operation = operation_of(request);
+    out.operation = to_text(operation_of(request));
     out.codes = {code};
     out.source = who;
     out.infos = GroupEvents::infos_of({code, who, request.group, &group.members, &who});
@@ -399,7 +400,8 @@ FencePart Memberships::part_of(const Queue& queue) const {
   const auto operation = operation_of(queue.waiting.front().request);
   return local_part(jobs_, queue.asked, {link::runs_of(queue.asked), 1, operation},
                     [&](const Job& job, std::uint32_t local) {
-                      return !questions_.is_asked(link::make_proc(job.nspace, job.rank_of(local)), operation);
+                      return !questions_.is_asked(link::make_proc(job.nspace, job.rank_of(local)),
+                                                  to_text(operation));
                     });
 }
 
