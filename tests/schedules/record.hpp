@@ -40,6 +40,9 @@ struct Record {
 
 std::string to_text(const Ended& ended);
 
+/// What waits at the servers, a line each, as in the report of what is stuck.
+std::vector<std::string> open_at(simulation::World& world);
+
 /// Adds what is wrong of a run that has come to its end.
 void check(const Schedule& schedule, Record& record);
 

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds patience{60};
 /// Behind the last end of a call: what is on its way has come by then.
 constexpr std::chrono::seconds rest{10};
 /// Rounds without an end of virtual time between them: a cluster that turns in a circle.
-constexpr std::uint64_t most_steps = 2'000'000;
+constexpr std::uint64_t most_steps = 500'000;
 
 class Run {
  public:
@@ -25,8 +25,10 @@ class Run {
     while (!processes_.are_done() && step(patience)) {
     }
     const bool is_done = processes_.are_done();
-    if (!is_done && steps_ < most_steps)
+    if (!is_done && steps_ < most_steps) {
       for (auto& each : processes_.who_waits()) violates(std::move(each));
+      for (const auto& each : open_at(world_)) violates("  " + each);
+    }
     outcome_.took = world_.now();
     if (is_done) {
       last_word_ = world_.now();
