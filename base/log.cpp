@@ -45,8 +45,8 @@ struct Configured {
   bool is_set = false;  ///< then lines say when, how bad, and from where
 };
 
-/// Process-wide, as standard error is: every line of this copy of the code goes by it, also from a thread that no role
-/// knows. A wrong value is the default here; the server says so (base::complaints).
+/// Process-wide, as standard error is: every line of this copy of the code goes by it, also from a thread
+/// that no role knows. A wrong value is the default here; the server says so (base::complaints).
 const Configured& configured() noexcept {
   static const Configured once = [] {
     const auto text = read(Variable::log).text;
@@ -97,7 +97,7 @@ void write_all(std::string_view text) noexcept {
   }
 }
 
-/// What LogThread has set up. Never destroyed, as Host.
+/// The writer that LogThread has set up. Never destroyed, as Host.
 struct Background {
   /// Shared with the tasks, which may outlive the worker.
   struct Waiting {
@@ -177,7 +177,7 @@ std::string_view to_text(LogPart part) noexcept {
 
 std::optional<LogLevels> LogLevels::parse(std::string_view text, std::string& why) {
   LogLevels out;
-  // What is for all parts first, so that the order of the words does not matter.
+  // Words for all parts are read first, so that the order of the words does not matter.
   for (const bool of_parts : {false, true}) {
     for (auto left = text; !left.empty();) {
       const auto entry = left.substr(0, left.find(','));

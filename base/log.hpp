@@ -4,8 +4,9 @@
 //   weft: [host] message                                   errors and warnings; no WEFT_LOG
 //   weft: [host] 12:34:56.123456 warn mesh: message        with WEFT_LOG
 //
-// WEFT_LOG=level[:part],...: a level for all parts, or for one. It is read once, at the first line.
-// base/log_format.hpp has the same with a format string; this header is for code that may not bring fmt along.
+// WEFT_LOG=level[:part],...: a level for all parts, or for one. The variable is read once, at the first line.
+// base/log_format.hpp has the same with a format string; this header is for code that may not bring fmt
+// along.
 #pragma once
 
 #include <array>
@@ -52,13 +53,13 @@ class LogLevels {
   std::array<LogLevel, log_part_count> levels_;
 };
 
-/// Whether a line would be written: asked before its text costs anything. One load and a comparison.
+/// Whether a line would be written: asked before its text costs anything. Cost: one load and a comparison.
 bool is_logged(LogLevel level, LogPart part) noexcept;
 /// Writes the line, if that is so.
 void log(LogLevel level, LogPart part, std::string_view message) noexcept;
 
-/// The name in the brackets from now on: a virtual node's server has another one than its machine. Standard error is
-/// one for the process, and so is this.
+/// The name in the brackets from now on: a virtual node's server has another one than its machine. Standard
+/// error is one for the process, and so is this.
 void set_log_host(std::string_view host);
 
 /// The line without its level's check. time: empty without WEFT_LOG.

@@ -8,8 +8,8 @@
 
 namespace weft::base {
 
-/// A pidfd: readable once that process has ended, whatever becomes of its number. It closes on exec. Errors: os (ESRCH:
-/// no such process is left).
+/// A pidfd: readable once that process has ended, whatever becomes of its number. The pidfd closes on exec.
+/// Errors: os (ESRCH: no such process is left).
 Result<Fd> open_process(pid_t pid);
 
 }  // namespace weft::base

@@ -13,15 +13,16 @@ namespace weft::base {
 /// Zeros that no compiler leaves out.
 void wipe(void* at, std::size_t bytes) noexcept;
 
-/// Bytes in a page of their own, which is in no core file, in no swap (as far as RLIMIT_MEMLOCK allows), empty in the child of a fork, and
-/// wiped when the last copy goes. Copies share it: there is one place where the bytes lie.
+/// Bytes in a page of their own, which is in no core file, in no swap (as far as RLIMIT_MEMLOCK allows),
+/// empty in the child of a fork, and wiped when the last copy goes. Copies share it: there is one place where
+/// the bytes lie.
 class Secret {
  public:
-  /// None.
+  /// A secret without bytes.
   Secret() = default;
   /// Throws std::bad_alloc.
   explicit Secret(Bytes bytes);
-  /// Of the kernel's random numbers. Throws std::bad_alloc, and std::system_error where the kernel has none.
+  /// Random bytes from the kernel. Throws std::bad_alloc, and std::system_error where the kernel has none.
   static Secret random(std::size_t bytes);
 
   Bytes bytes() const noexcept;

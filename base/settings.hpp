@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every environment variable of Weft: one table, from which programs read, weftinfo lists, and the pages are made
-// (scripts/make_settings_docs: docs/guide.md, docs/man/weft.7).
+// Every environment variable of Weft: one table, from which programs read, weftinfo lists, and the pages are
+// made (scripts/make_settings_docs: docs/guide.md, docs/man/weft.7).
 //
-// A program reads what concerns it when it starts, and keeps the value: nothing here is stored, and a variable that
-// changes later changes nothing. A value that is not accepted is the default's, and a server says so, once.
+// A program reads what concerns it when it starts, and keeps the value: nothing here is stored, and a
+// variable that changes later changes nothing. A value that is not accepted is the default's, and a server
+// says so, once.
 #pragma once
 
 #include <chrono>
@@ -46,7 +47,7 @@ enum class Variable : std::uint8_t {
 };
 inline constexpr std::size_t variable_count = 25;
 
-/// What a value looks like. text: its reader checks it, and says in the same words what it does not accept.
+/// The kinds of values. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };
 
 /// Which programs read a setting; a client is a process of a job, or a tool.
@@ -72,7 +73,7 @@ const Setting& setting_of(Variable variable) noexcept;
 /// A variable that a server or launcher sets for its own processes: one that is inherited is another job's.
 bool is_internal(std::string_view name) noexcept;
 
-/// One value, as it is in force.
+/// The value of a setting that is in force.
 struct Reading {
   enum class Source : std::uint8_t { by_default, environment, refused };
   Source source =
@@ -95,14 +96,16 @@ Reading read(Variable variable);
 /// For a reader that checks a text: "NAME=value is not accepted (why); going on with ...".
 std::string complaint(Variable variable, std::string_view value, std::string_view why);
 
-/// A name in the environment that begins like ours and is none. Those of the tests (WEFT_TEST_*) are not looked at.
+/// A name in the environment that begins like ours and is none. Those of the tests (WEFT_TEST_*) are not
+/// looked at.
 struct UnknownName {
   std::string name;
   std::string nearest;  ///< the setting that may have been meant; empty: none is near
 };
 std::vector<UnknownName> unknown_names(char* const* environment);
 
-/// What a user should know about an environment, a line each: values that are not accepted, and unknown names.
+/// The lines that a user should read about an environment: values that are not accepted, and unknown
+/// names.
 std::vector<std::string> complaints(char* const* environment);
 
 /// "a whole number, 1 to 10", "full or sparse", ...

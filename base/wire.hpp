@@ -2,17 +2,20 @@
 // Structures as bytes and back: every message between processes passes here.
 //
 // Fields    A structure lists its fields once, for both directions, in a function beside it:
-//               template <class Archive> void fields(Archive& archive, Hello& m) { archive(m.wire, m.nspace, m.token); }
-//           A field is a number, an enumerator, a string, a vector, an array, an optional, a pair, or another such structure.
-//           A type that can have no fields() has a Coding (core/data/types/fields.hpp).
-// Format    Little endian, no padding. Strings and lists begin with their length as u32, arrays have none; a bool is one
-//           byte, 0 or 1, and stands before what an optional holds.
-// Bounds    W1  A Reader that ran past its end, or met a length that cannot be, is spoilt: it answers zeros and empty
-//               spans from then on and ok() is false. So a decoder reads all its fields and asks once.
-//           W2  Nothing is allocated for a length that the bytes at hand cannot hold: each element takes a byte at least,
-//               and a list grows element by element.
-//           W3  Beside a structure `bool is_valid(const Message&)` says what must hold besides: ranges of enumerators,
-//               counts that belong together. A structure that breaks it spoils the Reader.
+//               template <class Archive> void fields(Archive& archive, Hello& m) {
+//                 archive(m.wire, m.nspace, m.token);
+//               }
+//           A field is a number, an enumerator, a string, a vector, an array, an optional, a pair, or another
+//           such structure. A type that can have no fields() has a Coding (core/data/types/fields.hpp).
+// Format    Little endian, no padding. Strings and lists begin with their length as u32, arrays have none; a
+//           bool is one byte, 0 or 1, and stands before what an optional holds.
+// Bounds    W1  A Reader that ran past its end, or met a length that cannot be, is spoilt: it answers zeros
+//               and empty spans from then on and ok() is false. So a decoder reads all its fields and asks
+//               once.
+//           W2  Nothing is allocated for a length that the bytes at hand cannot hold: each element takes a
+//               byte at least, and a list grows element by element.
+//           W3  Beside a structure `bool is_valid(const Message&)` says what must hold besides: ranges of
+//               enumerators, counts that belong together. A structure that breaks it spoils the Reader.
 // Versions  A structure with a `wire_version` begins with that number; bytes of another version are refused.
 #pragma once
 
@@ -40,7 +43,8 @@ static_assert(std::endian::native == std::endian::little, "the wire is little en
 class Writer;
 class Reader;
 
-/// Specialized for a type without fields(): `static void write(Writer&, const T&)` and `static void read(Reader&, T&)`.
+/// Specialized for a type without fields(): `static void write(Writer&, const T&)` and
+/// `static void read(Reader&, T&)`.
 template <class T>
 struct Coding;
 
@@ -91,7 +95,7 @@ concept constrained = requires(const T& value) {
   { is_valid(value) } -> std::same_as<bool>;
 };
 
-/// What all writers have in common. Self has scalar() and raw().
+/// The functions that all writers have in common. Self has scalar() and raw().
 template <class Self>
 class FieldWriter {
  public:

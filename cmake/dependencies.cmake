@@ -21,7 +21,8 @@ function(weft_find_archive target package)
   find_library(${target}_ARCHIVE ${package}.a HINTS ${${target}_LIBRARY_DIRS})
   if(${target}_ARCHIVE)
     target_link_libraries(${target} INTERFACE ${${target}_ARCHIVE})
-    # Debian's archive is not position-independent throughout: in a module its symbols must be the module's own.
+    # Debian's archive is not position-independent throughout: in a module its symbols must be the module's
+    # own.
     target_link_options(${target} INTERFACE LINKER:--exclude-libs,${package}.a)
   else()
     message(STATUS "${package}: no ${package}.a here, so whatever loads libpmix loads ${package}, too")
@@ -39,7 +40,8 @@ if(WEFT_UCX)
   pkg_check_modules(UCX IMPORTED_TARGET ucx>=1.13)
 endif()
 if(LIBFABRIC_FOUND)
-  pkg_check_modules(VERBS IMPORTED_TARGET libibverbs)  # asked only what a card allows; without it, rxm's defaults stand
+  # libibverbs is asked only what a card allows; without it the defaults of rxm stand.
+  pkg_check_modules(VERBS IMPORTED_TARGET libibverbs)
   message(STATUS "Transport ofi: libfabric ${LIBFABRIC_VERSION}")
 elseif(WEFT_OFI)
   message(STATUS "Transport ofi: not built, pkg-config knows no libfabric of 1.15 or newer (Debian: libfabric-dev)")
@@ -61,7 +63,7 @@ pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET openssl>=3.0)
 add_library(weft_xxhash INTERFACE)
 target_compile_definitions(weft_xxhash INTERFACE XXH_INLINE_ALL)
 add_library(weft_asio INTERFACE)
-# Without the last one Asio 1.22 allocates with aligned_alloc or with operator new, depending on whether a standard
-# header came before it in that file; what one file allocates another frees the other way.
+# Without the last one Asio 1.22 allocates with aligned_alloc or with operator new, depending on whether a
+# standard header came before it in that file; what one file allocates another frees the other way.
 target_compile_definitions(weft_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED ASIO_DISABLE_STD_ALIGNED_ALLOC)
 target_link_libraries(weft_asio INTERFACE Threads::Threads)

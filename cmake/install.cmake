@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What finds the installed library: pkg-config, CMake, man. The parts install themselves in their folders. Components are what
-# packages are made of (packaging/): library, programs, development, documentation.
+# What finds the installed library: pkg-config, CMake, man. The parts install themselves in their folders.
+# Components are what packages are made of (packaging/): library, programs, development, documentation.
 include(CMakePackageConfigHelpers)
 configure_file(cmake/install_pmix_pc.cmake.in install_pmix_pc.cmake @ONLY)
 install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/install_pmix_pc.cmake COMPONENT development)

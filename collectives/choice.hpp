@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which algorithm a collective takes. Every member computes the same choice, from numbers that all of them know.
+// Which algorithm a collective takes. Every member computes the same choice, from numbers that all of them
+// know.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,15 @@ struct Choice {
 
 Schedule schedule_for(const Choice& choice, std::uint32_t n, Index me);
 
-/// "bruck", "recursive_doubling", "ring", "tree[:arity[:chunks]]", "dissemination[:ports]", as WEFT_COLLECTIVE has it.
+/// "bruck", "recursive_doubling", "ring", "tree[:arity[:chunks]]", "dissemination[:ports]", as
+/// WEFT_COLLECTIVE has it.
 /// Errors: invalid.
 Result<Choice> parse_choice(std::string_view text);
 std::string to_text(const Choice& choice);
 
-/// The choice without WEFT_COLLECTIVE: two measured thresholds, not a cost model. A barrier is a dissemination; an exchange is
-/// Bruck's, or a ring where contributions are large on average (32 KiB) and even (the largest at most 4 times the average).
-/// recursive_doubling and tree are taken on request only.
+/// The choice without WEFT_COLLECTIVE: two measured thresholds, not a cost model. A barrier is a
+/// dissemination; an exchange is Bruck's, or a ring where contributions are large on average (32 KiB) and
+/// even (the largest at most 4 times the average). recursive_doubling and tree are taken on request only.
 class Rule {
  public:
   Rule() = default;

@@ -22,7 +22,7 @@ void EarlyMessages::keep(NodeNumber from, const MessageHeader& header, Bytes pay
       return account(entry, entry.bytes + cost);
     }
   } catch (const std::bad_alloc&) {
-    // As what does not fit.
+    // The message is dropped, as one that does not fit.
   }
   const auto found = entries_.find(key);
   if (found == entries_.end()) {

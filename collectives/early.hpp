@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that came before this node can use them: for a collective that has not begun here, or for a later phase of one.
+// Messages that came before this node can use them: for a collective that has not begun here, or for a later
+// phase of one.
 //
 // E1  What is kept takes at most most_bytes, and most_incomplete entries without messages.
-// E2  A collective of which a message was thrown away is incomplete: take() says so, and it fails. Where even that cannot be kept,
-//     every collective that is taken from then on is incomplete: no node of ours sends so much.
+// E2  A collective of which a message was thrown away is incomplete: take() says so, and it fails. Where even
+//     that cannot be kept, every collective that is taken from then on is incomplete: no node of ours sends
+//     so much.
 // E3  bytes() is the sum of what the entries take, which account() alone changes: 0 when nothing is kept.
 #pragma once
 
@@ -32,9 +34,9 @@ class EarlyMessages {
   explicit EarlyMessages(std::uint64_t most_bytes) noexcept : most_bytes_(most_bytes) {}
 
   void keep(NodeNumber from, const MessageHeader& header, Bytes payload) noexcept;
-  /// What was kept for that collective; its bytes are free for others again.
+  /// Takes the messages that were kept for a collective; their bytes are free for others again.
   Kept take(const Key& key) noexcept;
-  /// Others whose signature begins as this one: of each the node that was heard first.
+  /// Collectives of other signatures with the same upper half, each with the node whose message came first.
   std::vector<std::pair<Key, NodeNumber>> like(const Signature& signature) const;
   std::uint64_t bytes() const noexcept { return bytes_; }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t postponed = std::uint64_t{1}
                                     << 63;  ///< in a table of lengths: the bytes come in phase 1
-/// Of one member. Below: the sum over all members is no overflow.
+/// The most that one member contributes: below this the sum over all members cannot overflow.
 constexpr std::uint64_t most_contribution = std::uint64_t{1} << 40;
 
 }  // namespace
@@ -21,6 +21,7 @@ struct Engine::Collective {
   std::vector<NodeNumber> members;
   Index me{};
   Done done;
+  AfterLoss after_loss = AfterLoss::ends;  ///< as this member has asked
 
   Choice choice;
   std::uint8_t phase = 0;
@@ -35,14 +36,15 @@ struct Engine::Collective {
   bool is_without_data = false;
   bool is_over = false;  ///< then it is in ended_, until progress() calls done()
   Result<void> result;
-  std::optional<NodeNumber> lost;
+  std::optional<Loss> lost;
 
   std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
   Key key() const { return {signature, generation}; }
-  /// Of one that is over.
+  /// How a collective has ended. REQUIRES: is_over.
   End how() const {
-    return {signature, generation, result ? Errc::os : result.error().code, result.has_value(),
-            lost.value_or(MessageHeader::no_node)};
+    const auto loss = lost.value_or(Loss{MessageHeader::no_node});
+    return {signature,   generation, result ? Errc::os : result.error().code, result.has_value(), loss.node,
+            loss.agreed, loss.first};
   }
   MessageHeader header() const {
     return {.signature = signature,
@@ -70,7 +72,7 @@ struct Engine::Collective {
   bool step_has_arrived() const;
 };
 
-/// A table of lengths, then the bytes. Of what is not sent in this phase there is the length alone.
+/// A table of lengths, then the bytes. A block that is not sent in this phase has its length alone.
 std::vector<std::byte> Engine::Collective::pack(const Blocks& blocks) const {
   base::Writer out;
   std::size_t bytes = 0;
@@ -161,13 +163,14 @@ Result<Engine::Collective*> Engine::make(const Signature& signature, Kind kind,
 }
 
 Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
-                                 std::vector<std::byte> contribution, Done done) {
+                                 std::vector<std::byte> contribution, Done done, AfterLoss after_loss) {
   if (kind == Kind::barrier && !contribution.empty()) return fail(Errc::invalid, "a barrier with data");
   if (contribution.size() > most_contribution) return fail(Errc::invalid, "a contribution that is too large");
   const auto made = make(signature, kind, std::move(members));
   if (!made) return fail(made.error());
   Collective& c = **made;
   c.done = std::move(done);
+  c.after_loss = after_loss;
   c.contributions.resize(c.n());
   c.lengths.resize(c.n());
   const auto most_at_once = std::max(options_.most_at_once, options_.most_in_all / c.n());
@@ -178,6 +181,10 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   const auto lost = std::find_if(c.members.begin(), c.members.end(), [this](NodeNumber member) {
     return member != self_ && mesh_.state(member) == mesh::NodeState::lost;
   });
+  if (lost != c.members.end() && after_loss != AfterLoss::ends) {
+    c.is_suspended = has_begun_undecided_ = true;
+    return generation;
+  }
   if (lost != c.members.end()) {
     end_at_all(c, {Errc::peer_lost, 0, "a member was lost before"}, *lost);
     return generation;
@@ -287,7 +294,8 @@ void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, B
   if (c.is_suspended) return;
   if (header.type == MessageHeader::Type::abort) {
     const auto lost = header.lost == MessageHeader::no_node ? std::nullopt : std::optional(header.lost);
-    return end(c, fail(Errc(header.error), "another member ended it"), lost);
+    return end(c, fail(Errc(header.error), "another member ended it"),
+               lost ? std::optional(Loss{*lost}) : std::nullopt);
   }
   const auto index = c.index_of(from);
   if (!index || header.members != c.n() || header.kind != c.kind) {
@@ -311,7 +319,7 @@ void Engine::end_at_all(Collective& c, const Error& why, std::optional<NodeNumbe
   header.lost = lost.value_or(MessageHeader::no_node);
   for (const auto member : c.members)
     if (member != self_ && member != lost) outbox_.send(member, base::encode_fixed(header), {});
-  end(c, fail(why), lost);
+  end(c, fail(why), lost ? std::optional(Loss{*lost}) : std::nullopt);
 }
 
 void Engine::abort(const Signature& signature, Generation generation, Errc why) {
@@ -334,9 +342,10 @@ std::vector<End> Engine::undecided(const std::vector<NodeNumber>& lost) const {
   std::vector<End> out;
   for (const auto& [key, c] : open_) {
     if (!c->is_suspended) continue;
-    const auto first =
-        std::find_if(lost.begin(), lost.end(), [&one = *c](NodeNumber n) { return one.index_of(n).has_value(); });
-    if (first != lost.end()) out.push_back({key.first, key.second, Errc::peer_lost, 0, *first});
+    const auto first = std::find_if(lost.begin(), lost.end(),
+                                    [&one = *c](NodeNumber n) { return one.index_of(n).has_value(); });
+    if (first != lost.end())
+      out.push_back({key.first, key.second, Errc::peer_lost, 0, *first, c->after_loss, self_});
   }
   return out;
 }
@@ -358,7 +367,9 @@ void Engine::settle(const End& how, Contributions* contributions) {
   const auto open = open_.find({how.signature, how.generation});
   if (open == open_.end() || !open->second->is_suspended) return;
   auto& c = *open->second;
-  const auto lost = how.lost == MessageHeader::no_node ? std::nullopt : std::optional(how.lost);
+  const auto lost = how.lost == MessageHeader::no_node
+                        ? std::nullopt
+                        : std::optional(Loss{how.lost, how.after_loss, how.first});
   if (how.is_well == 0) return end(c, fail(how.error, "its survivors have agreed on that"), lost);
   c.is_without_data =
       c.kind == Kind::exchange && (contributions == nullptr || contributions->size() != c.members.size());
@@ -366,7 +377,7 @@ void Engine::settle(const End& how, Contributions* contributions) {
   end(c, {}, std::nullopt);
 }
 
-void Engine::end(Collective& c, Result<void> result, std::optional<NodeNumber> lost) {
+void Engine::end(Collective& c, Result<void> result, std::optional<Loss> lost) {
   c.is_over = true;
   c.result = result;
   c.lost = lost;

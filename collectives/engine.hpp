@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs collectives between nodes: a schedule's steps over the mesh, any number of them at once.
 //
-// Which     A collective is (signature, generation). The signature names the set of members; each member counts its own
-//           calls for it, so the first call of all is generation 1. Every message carries both; a message for a
-//           generation that has not begun here is kept until it begins, within bounds (early.hpp).
+// Which     A collective is (signature, generation). The signature names the set of members; each member
+//           counts its own calls for it, so the first call of all is generation 1. Every message carries
+//           both; a message for a generation that has not begun here is kept until it begins, within bounds
+//           (early.hpp).
 // Members   Node numbers, ascending; a member's Index is its place among them.
-// Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase 0. Longer ones
-//           send only their length in phase 0; phase 1 then exchanges them with the algorithm chosen for the total size.
-// Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So at a node that knows of the
-//           loss it is suspended: no message ends it any more, settle() does, with what its survivors have agreed on (undecided(), ended(),
-//           result_of()). A collective that begins later with the lost member ends at once: without this node's part it cannot have ended well.
+// Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase
+//           0. Longer ones send only their length in phase 0; phase 1 then exchanges them with the algorithm
+//           chosen for the total size.
+// Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So
+//           at a node that knows of the loss it is suspended: no message ends it any more, settle() does,
+//           with what its survivors have agreed on (undecided(), ended(), result_of()). A collective that
+//           begins later with the lost member cannot have ended well without this node's part: it ends at
+//           once where nothing follows from that (AfterLoss::ends), else as the survivors have agreed, or
+//           agree now.
 // Threads   As the mesh.
 #pragma once
 
@@ -17,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collectives/choice.hpp"
@@ -27,9 +33,16 @@
 
 namespace weft::collectives {
 
+/// Of one that a lost node has ended.
+struct Loss {
+  NodeNumber node;
+  AfterLoss agreed = AfterLoss::ends;
+  NodeNumber first =
+      MessageHeader::no_node;  ///< the lowest member that had it open when the survivors agreed
+};
 struct Outcome {
   Result<void> result;
-  std::optional<NodeNumber> lost;  ///< the node whose loss ended it, if one did
+  std::optional<Loss> lost;
   /// Of an exchange that went well. The bytes are valid during the call.
   const Contributions& contributions;
   bool is_without_data = false;  ///< it went well, and what the others contributed has not come
@@ -55,54 +68,63 @@ class Engine {
     Rule rule{};
   };
   Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options);
-  /// Open collectives end as `canceled`. The mesh is destroyed before the engine, which owns what it was still sending.
+  /// Open collectives end as `canceled`. The mesh is destroyed before the engine, which owns what it was
+  /// still sending.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// done: in progress(), once. members: ascending, each known to the mesh, this node among them.
-  /// Errors: invalid (members not ascending, or without this node; a barrier with a contribution), canceled after close().
+  /// done: in progress(), once. members: ascending, each known to the mesh, this node among them. after_loss:
+  /// what this node asks for. Errors: invalid (members not ascending, or without this node; a barrier with a
+  /// contribution), canceled after close().
   Result<Generation> begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
-                           std::vector<std::byte> contribution, Done done);
-  /// Fails the next generation at all members, as `why`: this node does not take part in it. Errors as begin().
+                           std::vector<std::byte> contribution, Done done,
+                           AfterLoss after_loss = AfterLoss::ends);
+  /// Fails the next generation at all members, as `why`: this node does not take part in it. Errors as
+  /// begin().
   Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
-  /// It has begun here and not ended. Right after begin(): no other member had ended it before.
+  /// The collective has begun here and not ended. Right after begin(): no other member had ended it before.
   bool is_open(const Signature& signature, Generation generation) const {
     return open_.find({signature, generation}) != open_.end();
   }
-  /// Ends a collective at all members as `why`: its deadline has passed, a local process has died. No effect if it has
-  /// ended.
+  /// Ends a collective at all members as `why`: its deadline has passed, a local process has died. No effect
+  /// if it has ended.
   void abort(const Signature& signature, Generation generation, Errc why);
 
   using Key = std::pair<Signature, Generation>;
   /// The node is lost: what is open with it is suspended from here on. Again: no effect.
   void suspend(NodeNumber lost) noexcept;
-  /// What is suspended, and waits for settle().
+  /// A collective is suspended, and waits for settle().
   bool has_undecided() const noexcept;
-  /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost: ascending.
+  /// Since the last call one has begun with a member that was lost before.
+  bool take_begun_undecided() noexcept { return std::exchange(has_begun_undecided_, false); }
+  /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost:
+  /// ascending.
   std::vector<End> undecided(const std::vector<NodeNumber>& lost) const;
   /// The latest ends here of collectives with one of these nodes (past.hpp).
   std::vector<End> ended(const std::vector<NodeNumber>& with) const;
-  /// What was contributed to one of these that has ended well, as long as it is kept; null: it is not.
+  /// The contributions to a collective that has ended well, as long as they are kept; null: they are not.
   const Contributions* result_of(const Key& key) const {
     return past_.contributions_of(key.first, key.second);
   }
   /// Whether one that is suspended brings data.
   bool has_data(const Key& key) const;
-  /// Ends a suspended collective as its survivors have agreed: done() runs in progress(). contributions: of one that has ended well
-  /// elsewhere; null: they are not to be had. No effect on any other.
+  /// Ends a suspended collective as its survivors have agreed: done() runs in progress(). contributions: of
+  /// one that has ended well elsewhere; null: they are not to be had. No effect on any other.
   void settle(const End& end, Contributions* contributions);
 
-  /// The mesh is about to end: nothing is sent from here on, and nothing begins (canceled). What is open ends with the engine.
+  /// The mesh is about to end: nothing is sent from here on, and nothing begins (canceled). Open collectives
+  /// end with the engine.
   void close() noexcept { outbox_.close(); }
 
-  /// Call after the mesh's progress(): sends what had no room, and calls done() of each collective that has ended.
-  /// Returns their number.
+  /// Call after the mesh's progress(): sends what had no room, and calls done() of each collective that has
+  /// ended. Returns their number.
   std::size_t progress();
 
-  /// Collectives that have not begun here, of signatures with the same upper half, and a node that is in each.
+  /// Collectives that have not begun here, of signatures with the same upper half, and a node that is in
+  /// each.
   std::vector<std::pair<std::pair<Signature, Generation>, NodeNumber>> rivals_of(
       const Signature& signature) const {
     return early_.like(signature);
@@ -112,7 +134,7 @@ class Engine {
     std::uint64_t begun = 0, ended_well = 0, failed = 0, early = 0, late = 0, malformed = 0;
   };
   const Counters& counters() const noexcept { return counters_; }
-  /// What messages take that this node is not ready for.
+  /// The bytes of messages for which this node is not ready.
   std::uint64_t early_bytes() const noexcept { return early_.bytes(); }
 
  private:
@@ -126,7 +148,7 @@ class Engine {
   void send_step(Collective& collective);
   void cannot_send(NodeNumber to, Bytes header_bytes, const Error& why);
   void end_at_all(Collective& collective, const Error& why, std::optional<NodeNumber> lost);
-  void end(Collective& collective, Result<void> result, std::optional<NodeNumber> lost);
+  void end(Collective& collective, Result<void> result, std::optional<Loss> lost);
   std::size_t tell_ended();
 
   mesh::Mesh& mesh_;
@@ -138,6 +160,7 @@ class Engine {
   Past past_;
   EarlyMessages early_;
   mesh::Outbox outbox_;
+  bool has_begun_undecided_ = false;
   Counters counters_;
 };
 

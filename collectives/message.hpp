@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header of each message between engines. The payload of an exchange is a table of lengths, then contributions.
+// The header of each message between engines. The payload of an exchange is a table of lengths, then
+// contributions.
 #pragma once
 
 #include <compare>
@@ -24,6 +25,15 @@ constexpr void fields(Archive& archive, Signature& m) {
 using Generation = std::uint64_t;
 
 enum class Kind : std::uint8_t { barrier, exchange };
+
+/// What a member asks for where another one is lost. The survivors agree on the highest that one of them has
+/// asked for, and only the caller knows what follows: the engine ends the collective in each case.
+enum class AfterLoss : std::uint8_t {
+  ends,     ///< nothing follows: a member that begins after the loss ends it without asking the others
+  fails,    ///< it fails
+  asks,     ///< the caller asks others whether it goes on
+  goes_on,  ///< it begins again among those that are left
+};
 
 template <class Archive>
 constexpr void fields(Archive& archive, Blocks& m) {

@@ -23,7 +23,7 @@ void Past::add(const End& end, std::vector<NodeNumber> members, Contributions co
   if (const auto known = entries_.find(key); known != entries_.end()) forget(known);
   const auto age = next_age_++;
   by_age_.emplace(age, key);
-  auto& entry = entries_[key] = Entry{std::move(members), {}, age, end.lost, end.error, end.is_well != 0};
+  auto& entry = entries_[key] = Entry{std::move(members), {}, age, end};
   if (entries_.size() > most_ends) forget(entries_.find(by_age_.begin()->second));
   const auto bytes = bytes_of(contributions);
   if (bytes == 0 || bytes > most_bytes) return;
@@ -39,8 +39,7 @@ std::vector<End> Past::with(const std::vector<NodeNumber>& nodes) const {
     const auto is_member = [&members = entry.members](NodeNumber node) {
       return std::binary_search(members.begin(), members.end(), node);
     };
-    if (std::any_of(nodes.begin(), nodes.end(), is_member))
-      out.push_back({key.first, key.second, entry.error, entry.is_well, entry.lost});
+    if (std::any_of(nodes.begin(), nodes.end(), is_member)) out.push_back(entry.end);
   }
   return out;
 }

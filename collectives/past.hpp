@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the latest collectives have ended at this node: another node may have one of them open with a lost member, and ask.
+// How the latest collectives have ended at this node: another node may have one of them open with a lost
+// member, and ask.
 //
-// P1  Of a signature those since the last that ended well are kept: a member that begins a later generation has ended all before it.
-// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. What forgetting costs: a collective that has ended well
-//     here, and is open elsewhere, may fail there, or end well there without what was contributed.
+// P1  The ends of a signature since the last that was well are kept: a member that begins a later generation
+//     has ended all before it.
+// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. The
+//     price of forgetting: a collective that has ended well here, and is open elsewhere, may fail there, or
+//     end well there without what was contributed.
 #pragma once
 
 #include <map>
@@ -14,7 +17,7 @@
 
 namespace weft::collectives {
 
-/// Of all members, by their order.
+/// The contribution of each member, in the order of the members.
 using Contributions = std::vector<std::vector<std::byte>>;
 
 /// How a collective has ended at a node.
@@ -23,14 +26,16 @@ struct End {
   Generation generation = 0;
   Errc error = Errc::os;  ///< of one that has failed
   std::uint8_t is_well = 0;
-  NodeNumber lost = MessageHeader::no_node;  ///< the node whose loss ended it
+  NodeNumber lost = MessageHeader::no_node;   ///< the node whose loss ended it
+  AfterLoss after_loss = AfterLoss::ends;     ///< of these what the survivors have agreed on
+  NodeNumber first = MessageHeader::no_node;  ///< of these the lowest member that had it open when they did
 };
 template <class Archive>
 void fields(Archive& archive, End& m) {
-  archive(m.signature, m.generation, m.error, m.is_well, m.lost);
+  archive(m.signature, m.generation, m.error, m.is_well, m.lost, m.after_loss, m.first);
 }
 inline bool is_valid(const End& m) {
-  return m.error <= Errc::os && m.is_well <= 1;
+  return m.error <= Errc::os && m.is_well <= 1 && m.after_loss <= AfterLoss::goes_on;
 }
 
 class Past {
@@ -38,9 +43,10 @@ class Past {
   static constexpr std::size_t most_ends = 1024;
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
 
-  /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log most_ends).
+  /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log
+  /// most_ends).
   void add(const End& end, std::vector<NodeNumber> members, Contributions contributions);
-  /// Of collectives with one of these nodes.
+  /// The ends of collectives that have one of these nodes as a member.
   std::vector<End> with(const std::vector<NodeNumber>& nodes) const;
   /// Null: not kept.
   const Contributions* contributions_of(const Signature& signature, Generation generation) const;
@@ -51,9 +57,7 @@ class Past {
     std::vector<NodeNumber> members;  ///< ascending
     Contributions contributions;
     std::uint64_t age;
-    NodeNumber lost;
-    Errc error;
-    bool is_well;
+    End end;
   };
   using Entries = std::map<Key, Entry>;
   Entries::iterator forget(Entries::iterator entry);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A group by invitation (RFC 0033), in the plain PMIx C API. Rank 0 invites all ranks but the last, which is its reserve; rank 1 declines,
-// and rank 0 invites the reserve in its place. The members then have a name for themselves: a fence of the group, and
-// what a member has put by its group rank.
+// A group by invitation (RFC 0033), in the plain PMIx C API. Rank 0 invites all ranks but the last, which is
+// its reserve; rank 1 declines, and rank 0 invites the reserve in its place. The members then have a name for
+// themselves: a fence of the group, and what a member has put by its group rank.
 //
 //   cc -O2 group_invite.c -lpmix -pthread -o group_invite && weftrun -n 4 ./group_invite
 //
@@ -22,8 +22,8 @@
 static pmix_proc_t me;
 static uint32_t size;
 
-// What handlers have heard. A handler runs in a thread of the library, which must not wait for the library: it only takes
-// notes, and the main thread acts on them.
+// The notes of the handlers. A handler runs in a thread of the library, which must not wait for the library:
+// it only takes notes, and the main thread acts on them.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool is_invited, is_complete;
@@ -85,7 +85,8 @@ static void free_reply(pmix_status_t status, void* reply) {
   PMIX_INFO_FREE(info, 1);
 }
 
-// Rank 0's: what the handler returns is the decision. The reserve gets the group rank of the process that has declined.
+// Rank 0's: what the handler returns is the decision. The reserve gets the group rank of the process that has
+// declined.
 static void on_decline(size_t handler, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
                        size_t ninfo, pmix_info_t* results, size_t nresults,
                        pmix_event_notification_cbfunc_fn_t done, void* token) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A group whose leader ends before the group is made (RFC 0033), in the plain PMIx C API. Rank 0 invites all ranks, and
-// exits when the first has accepted. The others hear of it, rank 1 declares itself the leader, the last rank, which has not answered
-// so far, accepts now, and the group of the survivors is made and used.
+// A group whose leader ends before the group is made (RFC 0033), in the plain PMIx C API. Rank 0 invites all
+// ranks, and exits when the first has accepted. The other ranks hear of it, rank 1 declares itself the
+// leader, the last rank, which has not answered so far, accepts now, and the group of the survivors is made
+// and used.
 //
-//   cc -O2 group_leader.c -lpmix -pthread -o group_leader && weftrun --on-failure continue -n 4 ./group_leader
+//   cc -O2 group_leader.c -lpmix -pthread -o group_leader
+//   weftrun --on-failure continue -n 4 ./group_leader
 //
-// The job must outlive its rank 0, whose exit status, 3, is then the job's. Each rank prints its own lines in one order; ranks
-// print side by side.
+// The job must outlive its rank 0, whose exit status, 3, is then the job's. Each rank prints its own lines in
+// one order; ranks print side by side.
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,8 +27,8 @@ enum { status_of_leader = 3 };
 static pmix_proc_t me;
 static uint32_t size;
 
-// What handlers have heard. A handler runs in a thread of the library, which must not wait for the library: it only takes
-// notes, and the main thread acts on them.
+// The notes of the handlers. A handler runs in a thread of the library, which must not wait for the library:
+// it only takes notes, and the main thread acts on them.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 struct news {
@@ -138,7 +140,8 @@ static void on_end_of_invite(pmix_status_t status, pmix_info_t* results, size_t 
   if (release != NULL) release(held);
 }
 
-// The group cannot be made while this process lives: the last rank does not answer before it has another leader.
+// The group cannot be made while this process lives: the last rank does not answer before it has another
+// leader.
 static void lead_and_end(void) {
   const pmix_proc_t job = process(me.nspace, PMIX_RANK_WILDCARD);  // the leader among them, unasked
   check(PMIx_Group_invite_nb(GROUP, &job, 1, NULL, 0, on_end_of_invite, NULL), "PMIx_Group_invite_nb");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two programming models in one process that see each other (RFC 0017): Open MPI's library declares itself in MPI_Init; this program
-// does for OpenMP what a runtime of OpenMP would do, whose parallel regions then are events that the MPI side hears of.
-// Fails unless both sides have seen each other. With a number as argument it insists on that many ranks.
+// Two programming models in one process that see each other (RFC 0017): Open MPI's library declares itself in
+// MPI_Init; this program does for OpenMP what a runtime of OpenMP would do, whose parallel regions then are
+// events that the MPI side hears of. Fails unless both sides have seen each other. With a number as argument
+// it insists on that many ranks.
 //
-//   mpicc -O2 -fopenmp -Iinclude openmp_mpi.c -Lbuild/release/lib -lpmix -o openmp_mpi && weftrun -n 2 ./openmp_mpi 2
+//   mpicc -O2 -fopenmp -Iinclude openmp_mpi.c -Lbuild/release/lib -lpmix -o openmp_mpi
+//   weftrun -n 2 ./openmp_mpi 2
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 
 enum { text_length = 64, threads = 4 };
 
-// What one side has heard of the other. Handlers run in a thread of the library.
+// The record of what one side has heard of the other. Handlers run in a thread of the library.
 struct side {
   const char* name;
   char model[text_length], library[text_length];
@@ -66,7 +68,7 @@ static void listen_as(struct side* side, pmix_status_t* codes, size_t count) {
   if (reference < 0) fail("PMIx_Register_event_handler", reference);
 }
 
-// As a runtime of OpenMP would: says what it is, and listens for other models.
+// Does what a runtime of OpenMP would do: says what it is, and listens for other models.
 static pmix_proc_t start_openmp(void) {
   pmix_proc_t me;
   pmix_info_t infos[4];

@@ -2,8 +2,8 @@
 //
 // Types, constants and callback signatures of PMIx: what clients, servers and tools share.
 //
-// Values and layouts are those of 4.2.2 and may never change: programs have them compiled in. What later
-// releases added is marked "after 4.2.2" and changes no size or offset. Facts are checked by
+// Values and layouts are those of 4.2.2 and may never change: programs have them compiled in. Names that
+// later releases added are marked "after 4.2.2" and change no size or offset. Facts are checked by
 // tests/abi/layout.c.
 #ifndef PMIX_COMMON_H
 #define PMIX_COMMON_H
@@ -241,7 +241,7 @@ typedef int pmix_status_t;
 #define PMIX_EVENT_NODE_OFFLINE (-232)
 #define PMIX_EVENT_SYS_OTHER    (-330)
 
-// What an event handler says it did
+// The actions that an event handler may say it took
 #define PMIX_EVENT_NO_ACTION_TAKEN      (-331)
 #define PMIX_EVENT_PARTIAL_ACTION_TAKEN (-332)
 #define PMIX_EVENT_ACTION_DEFERRED      (-333)
@@ -330,7 +330,7 @@ typedef uint16_t pmix_data_type_t;
 
 /* ---- Small enumerations, by size of the type ---- */
 
-// Which processes see what PMIx_Put stores. PMIX_INTERNAL stays inside the process; the DEL_ forms delete.
+// The processes that see what PMIx_Put stores. PMIX_INTERNAL stays inside the process; the DEL_ forms delete.
 typedef uint8_t pmix_scope_t;
 #define PMIX_SCOPE_UNDEF  0
 #define PMIX_LOCAL        1
@@ -342,7 +342,7 @@ typedef uint8_t pmix_scope_t;
 #define PMIX_DEL_GLOBAL   7  // after 4.2.2
 #define PMIX_DEL_INTERNAL 8  // after 4.2.2
 
-// Which processes may see what is published or notified.
+// The processes that may see what is published or notified.
 typedef uint8_t pmix_data_range_t;
 #define PMIX_RANGE_UNDEF      0
 #define PMIX_RANGE_RM         1
@@ -371,14 +371,14 @@ typedef uint8_t pmix_alloc_directive_t;
 #define PMIX_ALLOC_EXTERNAL   128
 #define PMIX_ALLOC_REQ_CANCEL 5  // after 4.2.2
 
-// What becomes of an allocation when its owner ends. After 4.2.2.
+// The fate of an allocation when its owner ends. After 4.2.2.
 typedef uint8_t pmix_alloc_inheritance_t;
 #define PMIX_ALLOC_INHERIT_NONE          1  // after 4.2.2
 #define PMIX_ALLOC_INHERIT_CHILD         2  // after 4.2.2
 #define PMIX_ALLOC_INHERIT_DEFAULT       3  // after 4.2.2
 #define PMIX_ALLOC_INHERIT_CHILD_DEFAULT 4  // after 4.2.2
 
-// What to do with a named block of resources. After 4.2.2.
+// The actions on a named block of resources. After 4.2.2.
 typedef uint8_t pmix_resource_block_directive_t;
 #define PMIX_RESOURCE_BLOCK_DEFINE   1    // after 4.2.2
 #define PMIX_RESOURCE_BLOCK_EXTEND   2    // after 4.2.2
@@ -420,7 +420,7 @@ typedef uint16_t pmix_iof_channel_t;
 #define PMIX_FWD_STDDIAG_CHANNEL 0x0008
 #define PMIX_FWD_ALL_CHANNELS    0x00ff
 
-// What two processes share.
+// The levels of the machine that two processes share.
 typedef uint16_t pmix_locality_t;
 #define PMIX_LOCALITY_UNKNOWN        0x0000
 #define PMIX_LOCALITY_NONLOCAL       0x8000
@@ -480,7 +480,7 @@ typedef uint16_t pmix_storage_access_type_t;
 
 /* ---- Enumerations ---- */
 
-// What PMIx_Value_compare finds.
+// The results of PMIx_Value_compare.
 typedef enum {
   PMIX_EQUAL,
   PMIX_VALUE1_GREATER,
@@ -889,7 +889,7 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
                                           size_t ndistances, void* cbdata, pmix_release_cbfunc_t release,
                                           void* release_cbdata);
 
-/// What an event handler calls when it is done, so that the next handler of the chain runs.
+/// The function that an event handler calls when it is done, so that the next handler of the chain runs.
 typedef void (*pmix_event_notification_cbfunc_fn_t)(pmix_status_t status, pmix_info_t* results,
                                                     size_t nresults, pmix_op_cbfunc_t cbfunc,
                                                     void* this_cbdata, void* notification_cbdata);

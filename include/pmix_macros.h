@@ -547,7 +547,7 @@ WEFT_DEFINE_ARRAY(endpoint, pmix_endpoint_t)
 #define PMIX_ENDPOINT_CREATE(m, n) (m) = (pmix_endpoint_t*)pmix_calloc((n), sizeof(pmix_endpoint_t))
 #define PMIX_ENDPOINT_FREE(m, n)   WEFT_FREE_WITH(weft_endpoint_array_free, m, n)
 
-// What these two hold belongs to the library that knows the topology, so only it can release them.
+// The contents of these two belong to the library that knows the topology, so only it can release them.
 #define weft_topology_destruct PMIx_Topology_destruct
 #define weft_cpuset_destruct   PMIx_Cpuset_destruct
 WEFT_DEFINE_ARRAY(topology, pmix_topology_t)

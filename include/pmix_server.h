@@ -15,8 +15,8 @@ extern "C" {
 
 /* ---- Upcalls ----
  * An upcall answers PMIX_SUCCESS (it will call cbfunc once), PMIX_OPERATION_SUCCEEDED (done, cbfunc will not
- * be called) or an error. It must not block: it runs on the server's thread. Arrays passed in stay valid
- * until cbfunc.
+ * be called) or an error. An upcall must not block: it runs on the server's thread. Arrays passed in
+ * stay valid until cbfunc.
  */
 
 /// A client has connected, or is about to leave; `server_object` is what the host registered it with.
@@ -62,7 +62,7 @@ typedef pmix_status_t (*pmix_server_disconnect_fn_t)(const pmix_proc_t* procs, s
                                                      const pmix_info_t* info, size_t ninfo,
                                                      pmix_op_cbfunc_t cbfunc, void* cbdata);
 
-/// Which events the host should report; an event for the host to spread.
+/// The events that the host should report; the last of these brings an event for the host to spread.
 typedef pmix_status_t (*pmix_server_register_events_fn_t)(pmix_status_t* codes, size_t ncodes,
                                                           const pmix_info_t* info, size_t ninfo,
                                                           pmix_op_cbfunc_t cbfunc, void* cbdata);
@@ -260,7 +260,7 @@ PMIX_EXPORT pmix_status_t PMIx_server_IOF_flow_control(const pmix_proc_t* source
                                                        bool stop, const pmix_info_t* info, size_t ninfo,
                                                        pmix_op_cbfunc_t cbfunc, void* cbdata);
 
-/// Which attributes the host supports for a function.
+/// Tells which attributes the host supports for a function.
 PMIX_EXPORT pmix_status_t PMIx_Register_attributes(char* function, char** attrs);
 
 #if defined(__cplusplus)

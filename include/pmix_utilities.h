@@ -25,7 +25,7 @@ PMIX_EXPORT void PMIx_Value_construct(pmix_value_t* val);
 PMIX_EXPORT pmix_value_t* PMIx_Value_create(size_t n);
 PMIX_EXPORT void PMIx_Value_free(pmix_value_t* array, size_t n);
 
-/// Which is greater; numbers, strings and byte objects have an order, other types are only equal or not.
+/// Compares two values; numbers, strings and byte objects have an order, other types are only equal or not.
 PMIX_EXPORT pmix_value_cmp_t PMIx_Value_compare(pmix_value_t* a, pmix_value_t* b);
 
 /// Bytes that the value takes when packed.

@@ -36,7 +36,7 @@ void Agent::run(int program) {
       if (errno == EINTR) continue;
       return;
     }
-    // What the program had written before its end is read first.
+    // Requests that the program had written before its end are read first.
     if (watched[0].revents != 0) {
       if (!read_some()) return;
     } else if (watched[1].revents != 0) {
@@ -87,7 +87,8 @@ bool Agent::answer(const Request& request) {
     (void)job_.abort(request.exit_status, nullptr);
     return true;
   }
-  // No value of a barrier's reply says that it failed, and a program that goes on would read what is not there.
+  // No value of a barrier's reply says that it failed, and a program that goes on would read what is not
+  // there.
   if (request.command == Command::barrier_in && !fence()) return false;
   return send(reply_to(request));
 }

@@ -16,13 +16,14 @@ namespace weft::pmi {
 
 class Agent {
  public:
-  /// socket: the other end is the program's. size: of the job, as the program was told. name: of the rank, "rank 3 on n01", for
-  /// lines on standard error.
+  /// socket: the other end is the program's. size: of the job, as the program was told. name: of the rank,
+  /// "rank 3 on n01", for lines on standard error.
   Agent(base::Fd socket, std::uint32_t size, std::string name)
       : socket_(std::move(socket)), told_size_(size), name_(std::move(name)) {}
 
-  /// Until the program has ended, or holds the socket no more, or says what is no PMI-1. Begins to be a PMIx client with the first
-  /// request, so a program that makes none can be one itself. `program` is a descriptor of the process (base/process).
+  /// Until the program has ended, or holds the socket no more, or says what is no PMI-1. Begins to be a PMIx
+  /// client with the first request, so a program that makes none can be one itself. `program` is a descriptor
+  /// of the process (base/process).
   void run(int program);
 
  private:

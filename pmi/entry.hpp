@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the entry points of libpmi.so.0 and libpmi2.so.0 share: the job of this process, texts of callers, guarded bodies. The codes
-// of both interfaces are the same numbers.
+// What the entry points of libpmi.so.0 and libpmi2.so.0 share: the job of this process, texts of callers,
+// guarded bodies. The codes of both interfaces are the same numbers.
 #pragma once
 
 #include <algorithm>

@@ -18,7 +18,7 @@ struct Freed {
 };
 using Value = std::unique_ptr<pmix_value_t, Freed>;
 
-/// What this node has; after a fence that is all that was put before it.
+/// The value that this node has; after a fence that is every value that was put before the fence.
 Value get_here(const pmix_proc_t& proc, const char* key) {
   pmix_info_t optional;
   PMIX_INFO_CONSTRUCT(&optional);

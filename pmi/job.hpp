@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A PMIx job as PMI-1 and PMI-2 see it: ranks 0 to n-1 and one space of keys, in which a value has no owner. What both libraries
-// and weftpmi are made of.
+// A PMIx job as PMI-1 and PMI-2 see it: ranks 0 to n-1 and one space of keys, in which a value has no owner.
+// Both libraries and weftpmi are made of it.
 #pragma once
 
 #include <pmix_common.h>
@@ -13,15 +13,16 @@
 
 namespace weft::pmi {
 
-/// With the terminating zero, as the interfaces count. MPICH's client of the wire form reads lines of 1024 bytes.
+/// With the terminating zero, as the interfaces count. MPICH's client of the wire form reads lines of 1024
+/// bytes.
 inline constexpr std::size_t name_room = 256, key_room = 64, value_room = 1024;
 static_assert(PMIX_MAX_NSLEN < name_room);
 
-/// Of one thread.
+/// One thread uses a Job.
 class Job {
  public:
-  /// PMIx_Init. A process that no PMIx server started is the only rank of its own job; where the environment names a server that
-  /// is not to be had, that is an error.
+  /// PMIx_Init. A process that no PMIx server started is the only rank of its own job; where the environment
+  /// names a server that is not to be had, that is an error.
   pmix_status_t open();
   pmix_status_t close();
   bool is_open() const noexcept { return is_open_; }
@@ -39,7 +40,8 @@ class Job {
   pmix_status_t put(std::string_view key, std::string_view value);
   /// Returns after all ranks have entered.
   pmix_status_t fence();
-  /// hint: the rank that is likely to have put it. Asks no other process, so it costs microseconds also for a key that is nowhere.
+  /// hint: the rank that is likely to have put it. Asks no other process, so it costs microseconds also for a
+  /// key that is nowhere.
   std::optional<std::string> get(std::string_view key, std::optional<std::uint32_t> hint = {}) const;
 
   /// At once for the ranks of this node, and for no others.

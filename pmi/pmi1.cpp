@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libpmi.so.0: the functions of PMI-1 over PMIx. As everywhere with this interface, calls come from one thread at a time. Names of
-// services, further spaces of keys and further processes are not offered: PMI_FAIL.
+// libpmi.so.0: the functions of PMI-1 over PMIx. As everywhere with this interface, calls come from one
+// thread at a time. Names of services, further spaces of keys and further processes are not offered:
+// PMI_FAIL.
 //   Source of names, arguments and codes: Debian's libpmi0-dev (slurm/pmi.h).
 #include "pmi/entry.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libpmi2.so.0: the functions of PMI-2 over PMIx. Names of services, other jobs and further processes are not offered: PMI2_FAIL.
-//   Source of names, arguments and codes: Debian's libpmi2-0-dev (slurm/pmi2.h).
+// libpmi2.so.0: the functions of PMI-2 over PMIx. Names of services, other jobs and further processes are not
+// offered: PMI2_FAIL. Source of names, arguments and codes: Debian's libpmi2-0-dev (slurm/pmi2.h).
 #include <charconv>
 #include <chrono>
 #include <optional>
@@ -47,7 +47,8 @@ std::optional<std::string> attribute_of_job(const Job& job, std::string_view nam
   return std::nullopt;
 }
 
-/// Another rank of this node puts it: no call of PMIx waits for a key of any rank.
+/// Waits for an attribute that another rank of this node puts, by looking again: no call of PMIx waits for a
+/// key of any rank.
 std::optional<std::string> await_attribute(const Job& job, const char* name) {
   constexpr std::chrono::milliseconds first_pause{1}, longest_pause{64};
   for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {

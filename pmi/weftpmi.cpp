@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// weftpmi PROGRAM [ARGUMENT...]: runs PROGRAM in this process, with a socket over which it can speak PMI-1. The other end is served
-// by a second process, the PMIx client of the rank (docs/design/pmi.md).
+// weftpmi PROGRAM [ARGUMENT...]: runs PROGRAM in this process, with a socket over which it can speak PMI-1.
+// The other end is served by a second process, the PMIx client of the rank (docs/design/pmi.md).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pmix.h>
@@ -50,7 +50,8 @@ std::optional<std::uint32_t> number_in(const char* variable) {
   return number;
 }
 
-/// What a program reads before it makes its first request, from the variables of weftrun, mpirun and srun.
+/// The rank that a program reads before it makes its first request, from the variables of weftrun, mpirun and
+/// srun.
 std::optional<Rank> own_rank() {
   const auto rank = number_in("PMIX_RANK");
   auto size = number_in("OMPI_COMM_WORLD_SIZE");
@@ -69,7 +70,8 @@ void block_signals() {
 
 [[noreturn]] void run_agent(base::Fd socket, const Rank& rank, int program) {
   block_signals();
-  // Neither the end of the program's input nor that of its output is to wait for this process, and no other of its descriptors.
+  // The descriptors of the program are closed here, so that neither the end of its input nor that of its
+  // output waits for this process.
   constexpr int socket_at = 3, program_at = 4;
   const int moved = ::fcntl(program, F_DUPFD_CLOEXEC, program_at);
   ::dup2(socket.release(), socket_at);

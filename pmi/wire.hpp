@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire form of PMI-1: lines of words "name=value" over a socket that a process inherits, a request and its reply at a time.
-// The bytes are a stranger's.
-//   Source: the observed conversation of MPICH 4.0.2 with Hydra; Flux RFC 13, "Simple Process Manager Interface v1".
+// The wire form of PMI-1: lines of words "name=value" over a socket that a process inherits, a request and
+// its reply at a time. The bytes are a stranger's.
+//   Source: the observed conversation of MPICH 4.0.2 with Hydra; Flux RFC 13,
+//   "Simple Process Manager Interface v1".
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@ enum class Command : std::uint8_t {
   lookup_name,
   spawn,
 };
-/// As they are on the wire.
+/// The names of commands on the wire.
 inline constexpr std::array<std::pair<std::string_view, Command>, 14> command_names{{
     {"init", Command::init},
     {"get_maxes", Command::get_maxes},
@@ -55,11 +56,12 @@ struct Request {
   std::int32_t exit_status = 1;  ///< of abort
 };
 
-/// One line without its newline. No request: an unknown command, a word that is missing, or one that is too long.
+/// One line without its newline. No request: an unknown command, a word that is missing, or one that is too
+/// long.
 std::optional<Request> read_request(std::string_view line);
 
-/// It can be told as a value: it fits the room that a program was told of, and ends no line. A rank may have
-/// put it by another interface.
+/// Whether a text can be told as a value: it fits the room that a program was told of, and ends no line. A
+/// rank may have put the text by another interface.
 bool is_value(std::string_view text) noexcept;
 
 /// Bytes in, requests out; keeps no more than one line.
@@ -67,8 +69,8 @@ class RequestReader {
  public:
   static constexpr std::size_t longest_line = 4096;
 
-  /// Takes as much of `bytes` as the next request needs, and removes it there. No request yet: all of it was taken. After an error
-  /// every call is one.
+  /// Takes as much of `bytes` as the next request needs, and removes it there. No request yet: all of it was
+  /// taken. After an error every call is one.
   struct Result {
     std::optional<Request> request;
     bool is_error = false;

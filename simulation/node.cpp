@@ -16,12 +16,10 @@ namespace {
 constexpr std::size_t segment_bytes = std::size_t{64} << 20;  // virtual
 constexpr std::uint64_t card_bytes = std::uint64_t{64} << 10;
 
-server::Cluster::Opened open_cluster(Loop& loop, sim::Network& network, const Node::Place& place,
-                                     const std::string& host) {
+void open(server::Cluster& cluster, Loop& loop, sim::Network& network, const Node::Place& place) {
   server::ClusterSpec spec;
   spec.self = place.self;
   spec.nodes = place.nodes;
-  spec.host = host;
   spec.key = *mesh::JobKey::from(std::vector<std::byte>(mesh::JobKey::bytes, std::byte{1}));
   const auto open_fabric = [&](mesh::Watcher& watcher, mesh::NodeIncarnation self) {
     auto transport = std::make_unique<sim::SimTransport>(network);
@@ -36,7 +34,8 @@ server::Cluster::Opened open_cluster(Loop& loop, sim::Network& network, const No
                              spec.nodes, watcher, options),
         {}};
   };
-  return server::Cluster::over(spec, 1, open_fabric);
+  const auto opened = cluster.open_over(spec, 1, open_fabric);
+  require(opened.is_open, "a cluster");
 }
 
 }  // namespace
@@ -45,17 +44,17 @@ Node::Node(sim::Network& network, const Loop::TimePoint& now, const Place& place
     : host_name_("host" + std::to_string(place.self)),
       self_(link::make_proc("server", place.self)),
       loop_(io_, &now),
-      handlers_(events::Identity{self_, {}}) {
+      handlers_(events::Identity{self_, {}}),
+      cluster_(loop_, host_name_) {
   auto segment = shm::Segment::create(segment_bytes);
   require(segment && store::format_segment(*segment), "a segment");
   segment_ = std::move(*segment);
-  cluster_ = open_cluster(loop_, network, place, host_name_).cluster;
-  require(cluster_ != nullptr, "a cluster");
+  open(cluster_, loop_, network, place);
   server::Rooms::Settings settings;
   settings.host_name = host_name_;
   settings.limits.card_bytes = card_bytes;
-  rooms_ = std::make_unique<server::Rooms>(loop_, self_, nullptr, *segment_, tokens_, handlers_,
-                                           cluster_.get(), settings);
+  rooms_ = std::make_unique<server::Rooms>(loop_, self_, nullptr, *segment_, tokens_, handlers_, cluster_,
+                                           settings);
   rounds_.emplace(*rooms_, watch_);
 }
 
@@ -65,16 +64,12 @@ Node::~Node() {
     connection->leaving = true;
     connection->close();
   }
-  rooms_->fences.stop_exchanging();
-  rooms_->groups.stop_exchanging();
-  cluster_->stop();
-  rooms_->cards.close();
-  cluster_.reset();
+  rooms_->leave_cluster();
   rooms_.reset();
 }
 
 void Node::add(Bytes contact) {
-  const auto why_not = cluster_->add(contact);
+  const auto why_not = cluster_.add(contact);
   require(why_not.empty(), why_not.c_str());
 }
 
@@ -93,15 +88,10 @@ void Node::register_job(const Job& spec) {
   infos.add(PMIX_NODE_MAP, data::Value::of(std::string_view(names)));
   infos.add(PMIX_PROC_MAP, data::Value::of(std::string_view(ranks)));
   auto& job = rooms_->jobs.announce(spec.nspace);
-  job.card_key = cluster_->card_key(spec.nspace);
   for (std::uint32_t i = 0; i < spec.ranks_a_node; ++i)
     job.clients[self() * spec.ranks_a_node + i] = {::getuid(), ::getgid(), nullptr};
-  bool is_new = false;
-  const auto registered = rooms_->jobs.register_job(job, static_cast<int>(spec.ranks_a_node), infos, is_new);
-  require(registered.has_value(), "a job that is registered");
-  rooms_->cards.offer(job);
-  rooms_->fences.open_job(job);
-  rooms_->jobs.announce_registered(spec.nspace);
+  const auto status = rooms_->register_nspace(spec.nspace, static_cast<int>(spec.ranks_a_node), infos);
+  require(status == PMIX_SUCCESS, "a job that is registered");
 }
 
 base::Fd Node::connect() {
@@ -124,11 +114,11 @@ bool Node::round() {
     loop_.run_due();
     has_moved = true;
   }
-  return rounds_->progress(*cluster_, true) || has_moved;
+  return rounds_->progress(true) || has_moved;
 }
 
 Loop::TimePoint Node::deadline() const noexcept {
-  return std::min(loop_.next().value_or(Loop::TimePoint::max()), cluster_->deadline());
+  return std::min(loop_.next().value_or(Loop::TimePoint::max()), cluster_.deadline());
 }
 
 void Node::on_frame(const server::ConnectionRef& from, link::Frame frame) {
@@ -136,12 +126,9 @@ void Node::on_frame(const server::ConnectionRef& from, link::Frame frame) {
   server::dispatch(*rooms_, from, frame);
 }
 
-/// As Server::on_closed.
 void Node::on_closed(const server::ConnectionRef& connection) {
   std::erase(connections_, connection);
-  rooms_->ends.connection_closed(connection);
-  rooms_->tool_entry.closed(connection);
-  rooms_->clients.closed(connection, is_closing_);
+  rooms_->connection_closed(connection, is_closing_);
 }
 
 }  // namespace weft::simulation

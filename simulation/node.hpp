@@ -38,8 +38,8 @@ class Node final : server::ClientConnection::Owner {
   /// As a server that is killed: no other node hears of it by a word of its own.
   ~Node();
 
-  NodeNumber self() const noexcept { return cluster_->self(); }
-  std::vector<std::byte> contact() const { return cluster_->contact(); }
+  NodeNumber self() const noexcept { return cluster_.self(); }
+  std::vector<std::byte> contact() const { return cluster_.contact(); }
   void add(Bytes contact);
   void register_job(const Job& job);
   /// The other end of a connection to the server, of a process that has still to say hello.
@@ -52,7 +52,7 @@ class Node final : server::ClientConnection::Owner {
   Loop::TimePoint deadline() const noexcept;
 
   server::Rooms& rooms() noexcept { return *rooms_; }
-  server::Cluster& cluster() noexcept { return *cluster_; }
+  server::Cluster& cluster() noexcept { return cluster_; }
   std::size_t connections() const noexcept { return connections_.size(); }
 
  private:
@@ -68,7 +68,7 @@ class Node final : server::ClientConnection::Owner {
   events::Registry handlers_;
   std::optional<shm::Segment> segment_;
   std::vector<server::ConnectionRef> connections_;
-  std::unique_ptr<server::Cluster> cluster_;
+  server::Cluster cluster_;
   std::unique_ptr<server::Rooms> rooms_;
   std::optional<server::Rounds> rounds_;
   bool is_closing_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which thread turns a loop: the loop's own, or, where a program does that by its calls, whichever of its threads is in one.
+// Which thread turns a loop: the loop's own, or, where a program does that by its calls, whichever of its
+// threads is in one.
 #pragma once
 
 #include <atomic>
@@ -13,8 +14,9 @@ class Driver {
  public:
   enum class IfTaken : bool { leave, wait };
 
-  /// As long as it lives the calling thread drives, unless another one does already: then it is false, or waits for that one's end.
-  /// Inside a turn of the same thread it is true, and its end changes nothing.
+  /// As long as a turn lives the calling thread drives the loop. Where another thread drives already the turn
+  /// is false, or waits for the end of the other. Inside a turn of the same thread it is true, and its end
+  /// changes nothing.
   class Turn {
    public:
     explicit Turn(Driver& driver, IfTaken taken = IfTaken::leave) : driver_(driver) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A value that is read without a lock and without waiting, also in the child of a fork, where the thread that was replacing it
-// does not exist any more.
+// A value that is read without a lock and without waiting, also in the child of a fork, where the thread that
+// was replacing it does not exist any more.
 //
-// P1  A reader counts itself before it loads the pointer, and until it has done with what it points to.
-// P2  A writer replaces the pointer before it looks at the count. Where it finds no reader, all that come later find the new value,
-//     and what was replaced is freed. Else that waits for a later change, or the end.
-// Both are a store before a load of another word, so they are sequentially consistent. A fork leaves a count that may be too high in
-// the child, which only reads.
+// P1  A reader is counted from before it loads the pointer until it has done with the object behind it.
+// P2  A writer replaces the pointer before it looks at the count. Where it finds no reader, all readers that
+//     come later find the new value, and the old one is freed. Else the old one is freed by a later change,
+//     or at the end.
+// P1 and P2 are each a store before a load of another word, so they are sequentially consistent. A fork
+// leaves a count that may be too high in the child, which only reads.
 #pragma once
 
 #include <atomic>

@@ -25,8 +25,8 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-/// A thread of the library: signals are for the threads of the program. name: 15 characters at most. Throws std::system_error
-/// where the system has no thread left.
+/// A thread of the library: signals are for the threads of the program. name: 15 characters at most. Throws
+/// std::system_error where the system has no thread left.
 template <class Work>
 std::thread start_thread(const char* name, Work&& work) {
   const SignalsBlocked blocked;

@@ -5,9 +5,10 @@
 
 namespace weft::base {
 
-/// For callbacks that may come after their owner has ended: a member of the owner, `const base::WeakSelf<Owner> weak_self_{this};`.
-/// A callback captures `self = weak_self_.get()` and asks `if (Owner* owner = self())`. One thread: the owner does not
-/// end while a callback runs, unless by that callback.
+/// For callbacks that may come after their owner has ended: a member of the owner,
+/// `const base::WeakSelf<Owner> weak_self_{this};`. A callback captures `self = weak_self_.get()` and asks
+/// `if (Owner* owner = self())`. All of this is for one thread: the owner does
+/// not end while a callback runs, unless by that callback.
 template <class Owner>
 class WeakSelf {
  public:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work that may block for any time, off the threads that must not: one task after the other on a thread of its own, which is
-// started with the first.
+// Work that may block for any time, off the threads that must not: one task after the other on a thread of
+// its own, which is started with the first.
 //
-// A task that does not end is left behind with its thread when the worker goes: it may refer only to what it owns.
+// A task that does not end is left behind with its thread when the worker goes: it may refer only to what it
+// owns.
 #pragma once
 
 #include <atomic>

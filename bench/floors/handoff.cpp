@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost of handing work to another process of the machine: wake it, and sleep until it wakes this one. It
-// depends on the cores of the two, so there are three figures, and for each another with processes that have
-// slept for long.
+// The cost of handing work to another process of the machine: wake it, and sleep until it wakes this one. The
+// cost depends on the cores of the two, so there are three figures, and for each another with processes that
+// have slept for long.
 #include <sched.h>
 
 #include "bench/floors/arguments.hpp"

@@ -212,7 +212,8 @@ void serve(const PairOptions& options) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&card);
   said.insert(said.begin(), bytes, bytes + sizeof card);
   side_channel.send(said);
-  // With a client that connects again and again, each one's first word is its name. Others hear it once.
+  // Where the client connects again and again, the first word of each connection is its name; else the name
+  // is sent once.
   bool named = false;
   constexpr unsigned often = 1024;
   for (unsigned round = 0; round % often != 0 || !side_channel.is_closed(); ++round) {

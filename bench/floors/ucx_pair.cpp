@@ -114,7 +114,7 @@ class Side {
     const auto armed = ucp_worker_arm(worker_);
     if (armed == UCS_ERR_BUSY) return;
     must(armed, "ucp_worker_arm");
-    // What arrived just before the arming wakes nothing over rdma_rxe.
+    // Over rdma_rxe a message that arrived just before the arming wakes nothing.
     if (ucp_worker_progress(worker_) != 0) return;
     pollfd waits[]{{descriptor_, POLLIN, 0}, {beside, POLLIN, 0}};
     if (::poll(waits, 2, -1) < 0 && errno != EINTR) die_of_errno("poll");

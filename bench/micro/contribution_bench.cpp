@@ -19,8 +19,9 @@ namespace {
 
 using Blob = std::vector<std::byte>;
 
-/// What the ranks of a node put. tcp and ucx: as Open MPI 4.1.4 does over its own TCP, and over UCX with one network card: made up, but with
-/// the same keys and lengths, and as many bytes that are a rank's own. noise: 256 random bytes.
+/// The cards that the ranks of a node put. tcp and ucx: as Open MPI 4.1.4 does over its own TCP, and over UCX
+/// with one network card: made up, but with the same keys and lengths, and as many bytes that are a rank's
+/// own. noise: 256 random bytes.
 enum Kind : std::int64_t { tcp, ucx, noise };
 constexpr const char* kind_names[]{"tcp", "ucx", "noise"};
 

@@ -16,8 +16,8 @@ using data::Value;
 
 constexpr Caller caller{true, 0};
 
-/// `ranks` ranks on this node and as many on another, each of which put 16 keys of 64 bytes; those of the other node have
-/// come with `fences` fences.
+/// `ranks` ranks on this node and as many on another, each of which put 16 keys of 64 bytes; those of the
+/// other node have come with `fences` fences.
 class Job {
  public:
   explicit Job(std::uint32_t ranks, std::size_t fences = 1)
@@ -68,7 +68,8 @@ class Job {
   JobWriter writer_;
 };
 
-/// range(0): ranks on each of the two nodes. Each look-up asks the next rank, so that the cards take turns in the cache.
+/// range(0): ranks on each of the two nodes. Each look-up asks the next rank, so that the cards take turns in
+/// the cache.
 void look_up(benchmark::State& state, const char* key, std::uint32_t node, std::size_t fences = 1) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
   const Job job(ranks, fences);
@@ -87,7 +88,7 @@ void lookup_local(benchmark::State& state) {
 void lookup_remote(benchmark::State& state) {
   look_up(state, "key.7", 1);
 }
-/// What came with the first of 16 fences, behind the 15 later pieces of its rank.
+/// A key that came with the first of 16 fences, behind the 15 later pieces of its rank.
 void lookup_remote_oldest(benchmark::State& state) {
   look_up(state, "key.0", 1, 16);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it takes to seal a message of 80 bytes and to open it, with Weft's records and with OpenSSL's (docs/decisions/0012-records.md): in a
-// loop, and after other work has had the caches, as in a server that is woken for one message.
+// What it takes to seal a message of 80 bytes and to open it, with Weft's records and with OpenSSL's
+// (docs/decisions/0012-records.md): in a loop, and after other work has had the caches, as in a server that
+// is woken for one message.
 #include <benchmark/benchmark.h>
 #include <sched.h>
 

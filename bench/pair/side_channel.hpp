@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TCP connection between the two processes of a pair, beside the fabric. It carries addresses and keys, and
-// its end tells the server that the client has finished.
+// A TCP connection between the two processes of a pair, beside the fabric. The channel carries addresses and
+// keys, and its end tells the server that the client has finished.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace weft::bench {
 
 class SideChannel {
  public:
-  /// Both end the program on any error, or when the watchdog's time has passed. at: HOST:PORT.
+  /// Both functions end the program on any error, or when the watchdog's time has passed. at: HOST:PORT.
   static SideChannel accept(const std::string& at);
   static SideChannel connect(const std::string& at);
   SideChannel(SideChannel&& other) noexcept : socket_(other.socket_) { other.socket_ = -1; }

@@ -10,7 +10,8 @@ TEXT_OF_AXIS = {"ranks": "ranks", "hosts": "hosts", "bytes": "bytes of each rank
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One picture. Of several points at one place of the axis the one with the most ranks counts; against bytes all are of one job."""
+    """One picture. Of several points at one place of the axis the one with the most ranks counts; against
+    bytes all are of one job."""
     name: str          # of its files
     title: str
     caption: str       # what is timed, for the page
@@ -18,7 +19,8 @@ class Figure:
     axis: str          # ranks, hosts or bytes
     bytes: int = None  # of the points; None: any
     several: bool = False  # hosts, not one
-    floors: tuple = ()     # ways to do the unavoidable, each a tuple of benches that are added up; the fastest counts
+    # Ways to do the unavoidable, each a tuple of benches that are added up; the fastest counts.
+    floors: tuple = ()
     floor_text: str = ""
     floor_is_level: bool = False  # one value, of few processes, holds for all places
 
@@ -99,7 +101,8 @@ def floor_part(figure, measured, bench, places):
 
 
 def drawn(measured):
-    """Each figure that has a curve of two points or more: (figure, {series: curve}, floor). A series is at the same place in all of them, and may be empty."""
+    """Each figure that has a curve of two points or more: (figure, {series: curve}, floor). A series is at
+    the same place in all of them, and may be empty."""
     for figure in FIGURES:
         curves = {series: curve(figure, measured, series) for series in measured.series()}
         if any(len(points) > 1 for points in curves.values()):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A picture by gnuplot, as SVG and PNG: told apart by marks and dashes, so that it is read in black and white as well."""
+"""A picture by gnuplot, as SVG and PNG: told apart by marks and dashes, so that it is read in black and white
+as well."""
 import math
 import os
 import shutil
@@ -19,7 +20,8 @@ class NoGnuplot(Exception):
 
 
 def quoted(text):
-    """For gnuplot, in single quotes. Backslashes and braces mean something to its texts, so those of a library's name go."""
+    """For gnuplot, in single quotes. Backslashes and braces mean something to its texts, so those of a
+    library's name go."""
     return "'" + "".join(" " if letter in "\\{}^_@&~" or letter < " " else letter for letter in text).replace("'", "''") + "'"
 
 
@@ -28,7 +30,8 @@ def block(name, points):
 
 
 def decades(smallest, largest):
-    """The tics of an axis of nanoseconds that has both: 100 ns, 1 us, 10 us; on a short one those of 2 and 5, too."""
+    """The tics of an axis of nanoseconds that has both: 100 ns, 1 us, 10 us; on a short one those of 2 and 5,
+    too."""
     exponents = range(math.floor(math.log10(smallest)), math.ceil(math.log10(largest)) + 1)
     steps = (1, 2, 5) if largest < 100 * smallest else (1,)
     return ", ".join(f"'{shown(step * 10**exponent)}' {step * 10**exponent:g}" for exponent in exponents for step in steps)

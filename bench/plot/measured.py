@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs have printed with --json: lines of weftbench and of the floors, of as many runs and files as there are."""
+"""What runs have printed with --json: lines of weftbench and of the floors, of as many runs and files as
+there are."""
 import collections
 import json
 import math
 import statistics
 
-# Of these the largest rank counts, not the median one.
+# Benches of which the slowest rank counts, not the median one.
 SLOWEST = {"init", "finalize", "launch_to_main", "launch_to_joined"}
 LAUNCHERS = {"slurmstepd": "Slurm", "prterun": "mpirun", "orterun": "mpirun", "mpirun.openmpi": "mpirun"}
 FLOOR = "floor"

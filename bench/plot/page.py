@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One page of HTML with all pictures and, under each, its numbers. It needs nothing but the pictures beside it."""
+"""One page of HTML with all pictures and, under each, its numbers. It needs nothing but the pictures beside
+it."""
 import html
 import os
 

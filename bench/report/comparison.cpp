@@ -16,7 +16,7 @@ double median_of(std::vector<double> values) {
   return summarize(std::move(values)).median;
 }
 
-/// As many of the values as there are, each drawn from all of them.
+/// A sample with replacement: as many values as there are, each drawn from all of them.
 std::vector<double> resampled(const std::vector<double>& values, std::mt19937_64& random) {
   std::uniform_int_distribution<std::size_t> any(0, values.size() - 1);
   std::vector<double> out(values.size());

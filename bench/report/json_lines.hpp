@@ -28,8 +28,8 @@ struct Measurements {
   std::set<std::string> machines, libraries, launchers, commits;
 };
 
-/// Adds the lines of a file, of as many runs as have written into it; empty lines count for nothing. Throws std::runtime_error
-/// with the file, the line and what is wrong there; a file without a record is wrong, too.
+/// Adds the lines of a file, of as many runs as have written into it; empty lines count for nothing. Throws
+/// std::runtime_error with the file, the line and what is wrong there; a file without a record is wrong, too.
 Measurements read_json_lines(const std::string& path);
 
 }  // namespace weft::bench

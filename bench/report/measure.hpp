@@ -106,8 +106,9 @@ inline void pause_for(std::int64_t ns) {
   nanosleep(&some, nullptr);
 }
 
-/// A batch of one after each pause: what an operation costs when all processes and processors that it needs have gone
-/// to sleep. A processor that has been idle for long takes longer to wake than one that has just fallen asleep.
+/// A batch of one after each pause: what an operation costs when all processes and processors that it needs
+/// have gone to sleep. A processor that has been idle for long takes longer to wake than one that has just
+/// fallen asleep.
 template <class Op>
 Sample measure_paused(Op&& op, std::size_t times, std::int64_t pause_ns) {
   Sample out;

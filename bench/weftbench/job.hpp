@@ -26,7 +26,7 @@ inline void expect_success(pmix_status_t status, const char* call) {
   throw Failure(std::string(call) + ": " + PMIx_Error_string(status) + " (" + std::to_string(status) + ")");
 }
 
-/// What PMIx_Get handed out; freed as the Standard asks.
+/// The value that PMIx_Get handed out; freed as the Standard asks.
 class Fetched {
  public:
   explicit Fetched(pmix_value_t* value) noexcept : value_(value) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest power of two <= n takes part in the doubling. Of the first 2 * rest members, each even member
+// The largest power of two <= n takes part in the doubling. Among the first 2 * rest members each even member
 // also acts for its odd neighbour: it takes the neighbour's block first, and sends it all blocks last.
 #include <bit>
 

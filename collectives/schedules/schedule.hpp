@@ -23,8 +23,8 @@ struct Blocks {
   bool operator==(const Blocks&) const = default;
 };
 
-/// A message: blocks to or from one member. Where this member sends, the peer receives the same blocks in a step of its
-/// own; the messages between two members are in the same order in both schedules.
+/// A message: blocks to or from one member. Where this member sends, the peer receives the same blocks in a
+/// step of its own; the messages between two members are in the same order in both schedules.
 struct PeerBlocks {
   Index peer{};
   Blocks blocks;

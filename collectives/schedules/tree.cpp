@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A member is the root of a subtree: a range of consecutive members, itself first; the rest of the range is
-// divided among its children. So the blocks that a subtree gathers are contiguous, and the blocks that it
-// lacks are contiguous around the circle.
+// divided among its children. The blocks that a subtree gathers are therefore contiguous, and the blocks that
+// it lacks are contiguous around the circle.
 #include <algorithm>
 
 #include "collectives/schedules/schedules.hpp"

@@ -26,8 +26,8 @@ std::string rank_text(const link::Identity& identity) {
   return "rank " + std::to_string(identity.rank) + " of namespace " + identity.nspace;
 }
 
-/// How long this process's Gets wait for a key that its rank has not committed although it has committed others; nothing:
-/// as long as its server says.
+/// How long this process's Gets wait for a key that its rank has not committed although it has committed
+/// others; nothing: as long as its server says.
 std::optional<std::chrono::milliseconds> key_wait() {
   const auto wait = base::read(base::Variable::get_wait);
   if (wait.source != base::Reading::Source::environment) return std::nullopt;
@@ -39,7 +39,8 @@ bool segment_wanted() {
   return !base::read(base::Variable::no_segment).is_on();
 }
 
-/// The server's segment, found without its help. Errors: the kernel keeps it from this process, or it is another server's.
+/// The server's segment, found without its help. Errors: the kernel keeps it from this process, or it is
+/// another server's.
 Result<shm::SegmentWindows> open_segment(const link::Identity& identity) {
   auto fds = link::open_segment(identity.segment);
   if (!fds) return fail(fds.error());
@@ -146,7 +147,8 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
         ") is another user's, and gets nothing. The server has ended; launch again with weftrun.");
     return fail(ok.error());
   }
-  // The answer brings the segment to a process that cannot find it by itself: of another user, or another pid namespace.
+  // The answer brings the segment to a process that cannot find it by itself: of another user, or another pid
+  // namespace.
   auto segment = segment_wanted() ? open_segment(identity) : fail(Errc::not_found);
   const link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
                           .attached = segment.has_value(),
@@ -178,7 +180,8 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   }
   server_ = link::make_proc(welcome->server_nspace, welcome->server_rank);
   local_ = welcome->local;
-  // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers everything.
+  // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers
+  // everything.
   if (welcome->segment_bytes == 0) return {};
   if (!segment) segment = shm::SegmentWindows::map(std::move(fds[0]), std::move(fds[1]));
   if (!segment) return {};
@@ -196,8 +199,8 @@ void Client::connect_through(shm::Fd socket) {
   group_meetings_.emplace(self_, *connection_);
 }
 
-/// Takes the place `local_` of a job in the mapped segment: the server has let this process in, and no other as this rank. After an error
-/// nothing refers to the segment.
+/// Takes the place `local_` of a job in the mapped segment: the server has let this process in, and no other
+/// as this rank. After an error nothing refers to the segment.
 Result<void> Client::enter(std::uint64_t job) {
   segment_.own_job = job;
   const auto bytes = segment_.bytes();

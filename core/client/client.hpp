@@ -37,7 +37,8 @@ class Client {
   /// Errors, each said on stderr: unreachable (the environment names a server that does not answer), denied.
   static Result<Started> start();
   ~Client();
-  /// Calls that wait end, with PMIX_ERR_INIT or PMIX_ERR_LOST_CONNECTION; later ones that need the server or the thread too.
+  /// Calls that wait end, with PMIX_ERR_INIT or PMIX_ERR_LOST_CONNECTION; later ones that need the server or
+  /// the thread too.
   void stop() { connection_->stop(); }
 
   const pmix_proc_t& self() const noexcept { return self_; }
@@ -47,12 +48,13 @@ class Client {
   pmix_status_t put(pmix_scope_t scope, std::string_view key, const pmix_value_t& value);
   pmix_status_t commit();
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
-  /// What this process can read by itself: its own puts, the segment, its private values. key empty: everything about proc.
+  /// Reads what this process can read by itself: its own puts, the segment, its private values. key empty:
+  /// everything about proc.
   /// Errors: not_found, outside_scope (ask_server() may help after either), corrupt, no_memory.
   Result<data::Value> look_up(const pmix_proc_t& proc, std::string_view key,
                               const store::GetDirectives& how) const;
-  /// After look_up() has failed with `why`: decides what comes next, and has the server do what only it can. Blocks as
-  /// long as the Get waits. `found` is written on PMIX_SUCCESS only.
+  /// After look_up() has failed with `why`: decides what comes next, and has the server do what only it can.
+  /// Blocks as long as the Get waits. `found` is written on PMIX_SUCCESS only.
   pmix_status_t ask_server(const Error& why, const pmix_proc_t& proc, std::string_view key,
                            const pmix_info_t* infos, std::size_t ninfo, const store::GetDirectives& how,
                            data::Value& found);
@@ -80,7 +82,7 @@ class Client {
   void notify(events::Event event, std::function<void(pmix_status_t)> done);
 
   Outputs& outputs() noexcept { return outputs_; }
-  /// Its thread is the library's.
+  /// The connection to the server, whose thread is the library's.
   Connection& connection() noexcept { return *connection_; }
   /// Null: a singleton.
   std::shared_ptr<Connection> server_connection() const noexcept {
@@ -105,10 +107,11 @@ class Client {
   void on_push(link::Frame frame);
   void on_lost();
 
-  /// All of the segment that a lookup may come to. Else the server is asked, as it is without one.
+  /// Whether this process sees all of the segment that a lookup may come to. Else it asks the server, as a
+  /// process without the segment does.
   bool sees_segment() const noexcept { return segment_ && !segment_.is_incomplete(); }
   std::optional<store::JobView> job(std::string_view nspace) const;
-  // What this process reads by itself; each says where it looks.
+  // Values that this process reads by itself; each function says where it looks.
   Result<data::Value> known_value(const pmix_proc_t& proc, std::string_view key,
                                   const store::GetDirectives& how) const;  ///< all of the following
   Result<data::Value> staged_value(std::string_view key) const;
@@ -120,7 +123,7 @@ class Client {
   Result<data::Value> all_known_values(const pmix_proc_t& proc) const;
   bool lives_elsewhere(const pmix_proc_t& proc) const;
 
-  // What comes after a miss.
+  // Steps after a miss.
   store::GetFacts facts_of(const pmix_proc_t& proc, std::string_view key,
                            const store::GetDirectives& how) const;
   std::optional<store::GetStep> step_after(const Error& why, const pmix_proc_t& proc, std::string_view key,

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t max_key_bytes = PMIX_MAX_KEYLEN;
 
-/// Of PMIX_DEL_GLOBAL and the like: where the key is deleted. Any other scope is itself.
+/// The scope in which PMIX_DEL_GLOBAL and the like delete a key. Any other scope is returned as it is.
 pmix_scope_t scope_of_deletion(pmix_scope_t scope) noexcept {
   switch (scope) {
     case PMIX_DEL_LOCAL:
@@ -74,15 +74,16 @@ pmix_status_t Client::commit() {
   staged_count_.store(0, std::memory_order_release);
   if (singleton_) return PMIX_SUCCESS;
   if (!has_card_) {
-    // Sent under the lock, so that commits of two threads keep their order; not waited for under it, because the
-    // thread that brings the answer may be in a callback that puts.
+    // Sent under the lock, so that commits of two threads keep their order; not waited for under it, because
+    // the thread that brings the answer may be in a callback that puts.
     auto sent = connection_->start(MessageType::store, link::encode(message));
     lock.unlock();
     const auto answer = connection_->finish(std::move(sent));
     const auto done = answer ? link::decode<link::Done>(answer->payload) : fail(answer.error());
     return done ? done->status : data::to_status(done.error());
   }
-  // Either we see that the server watches, or the server, which looks again after it said so, sees the commit.
+  // Either we see that the server watches, or the server, which looks again after it said so, sees the
+  // commit.
   std::atomic_thread_fence(std::memory_order_seq_cst);  // C1 <-> C2
   if (own_job_.local(local_).watched.load(std::memory_order_relaxed) != 0)
     control_.notify(store::NoticeKind::committed, 0);
@@ -96,7 +97,7 @@ pmix_status_t Client::store_internal(const pmix_proc_t& proc, std::string_view k
   return stored ? PMIX_SUCCESS : data::to_status(stored.error());
 }
 
-/// What the server knows, without a look at what this process has.
+/// Asks the server, without a look at what this process has.
 Getter Client::getter() {
   return [this](const pmix_proc_t& proc, std::string_view key, const data::Infos& infos, data::Value& found) {
     return ask_server(Error{Errc::not_found}, proc, key, infos.data(), infos.size(), {}, found);

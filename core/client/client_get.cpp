@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Get. What the node knows is read here, in the caller's thread; of a miss decide_get() says what comes next, and what
-// needs the server goes one of two ways: a card of another node through this rank's FetchCell, all else by message.
+// Get. A value that the node knows is read here, in the caller's thread. After a miss decide_get() says what
+// comes next, and a Get that needs the server goes one of two ways: a card of another node through this
+// rank's FetchCell, all else by message.
 #include "core/client/client.hpp"
 #include "core/client/connection/request.hpp"
 #include "core/client/get/scratch_folders.hpp"
@@ -68,7 +69,8 @@ Result<data::Value> Client::segment_value(const pmix_proc_t& proc, std::string_v
   auto value = is_of_own_job ? store::lookup(own_job_, proc.rank, key, how, {true, self_.rank})
                : other       ? store::lookup(*other, proc.rank, key, how, {})
                              : fail(Errc::not_found);
-  // What is missing, or an array of what is there, the server knows better. Assigned, so that a hit is not moved.
+  // The server knows more than this process of a value that is missing, and of an array of what is there. The
+  // result is assigned, so that a hit is not moved.
   if ((!value || value->get().type == PMIX_DATA_ARRAY) &&
       (segment_.is_incomplete() || (other && has_hidden_card(*other, proc.rank))))
     value = fail(Errc::not_found);
@@ -81,7 +83,7 @@ Result<data::Value> Client::segment_or_private_value(const pmix_proc_t& proc, st
   if (value || value.error().code != Errc::not_found) return value;
   if (how.realm == store::Realm::session && how.session && sees_segment())
     if (auto other = store::lookup_session(segment_.bytes(), *how.session, key)) return other;
-  // Of what was put without a card the server knows the scope, and this process only the value.
+  // The server knows the scope of a value that was put without a card; this process knows only the value.
   if (sees_segment() || singleton_ || how.scope == PMIX_SCOPE_UNDEF) value = private_value(proc, key);
   return value;
 }
@@ -143,7 +145,8 @@ GetFacts Client::facts_of(const pmix_proc_t& proc, std::string_view key, const G
   facts.can_ask = !singleton_;
   const bool is_self =
       proc.rank == self_.rank && (is_of_own_job || link::is_of(proc, link::nspace_of(self_)));
-  // Without the segment the server knows more of this process: the scopes of its puts, what the host registered, and what it gave to groups.
+  // Without the segment the server knows more of this process: the scopes of its puts, what the host
+  // registered, and what it gave to groups.
   facts.own = is_self && (facts.sees_jobs || (!has_card_ && how.scope == PMIX_SCOPE_UNDEF && !key.empty() &&
                                               !data::is_qualified(key)));
   facts.waits_for_keys = key_wait_ != std::chrono::milliseconds(0);
@@ -158,15 +161,16 @@ Result<data::Infos> Client::directives_for_server(const pmix_info_t* infos, std:
   return directives;
 }
 
-/// Is the card of this rank brought through the FetchCell? It knows no deadline, one thread at a time, and this job.
+/// Is the card of this rank brought through the FetchCell? The cell knows no deadline, one thread at a time,
+/// and this job alone.
 bool Client::has_fetch_cell_for(const pmix_proc_t& proc, const GetDirectives& how) const {
   return sees_segment() && own_job_ && link::is_of(proc, own_job_.nspace()) && !connection_->on_thread() &&
          !how.timeout && !how.refresh && proc.rank < own_job_.ranks() &&
          own_job_.local_index(proc.rank) == store::none;
 }
 
-/// A word in the segment there and back, where a message would wake this process's thread first. Nothing: the server was
-/// lost. The caller holds fetch_mutex.
+/// A word in the segment there and back, where a message would wake this process's thread first. Nothing: the
+/// server was lost. The caller holds fetch_mutex.
 std::optional<std::int32_t> Client::request_card(std::uint32_t rank, store::RemoteCards::Link seen,
                                                  FetchCell::Until until) {
   const auto number = control_.fetch->post(rank, seen, until);
@@ -183,7 +187,8 @@ std::optional<std::int32_t> Client::request_card(std::uint32_t rank, store::Remo
 std::optional<pmix_status_t> Client::get_by_fetch(const pmix_proc_t& proc, std::string_view key,
                                                   const GetDirectives& how, data::Value& found) {
   const auto until = how.immediate ? FetchCell::Until::now : FetchCell::Until::commit;
-  // What the server appends after this counts as new: it may have had the card brought for another rank meanwhile.
+  // Records that the server appends after this count as new: it may have had the card brought for another
+  // rank meanwhile.
   auto seen = own_job_.remote_link(proc.rank);
   for (int reads = 0;; seen = FetchCell::anything) {
     auto facts =
@@ -225,7 +230,7 @@ pmix_status_t Client::ask_server(const Error& why, const pmix_proc_t& proc, std:
   return ask_value(*connection_, message, found);
 }
 
-/// What comes after look_up() has failed with `why`. Nothing: `why` is no miss, and ends the Get.
+/// The step after look_up() has failed with `why`. Nothing: `why` is no miss, and ends the Get.
 std::optional<GetStep> Client::step_after(const Error& why, const pmix_proc_t& proc, std::string_view key,
                                           const GetDirectives& how) const {
   if (!is_miss(why)) return std::nullopt;
@@ -239,7 +244,8 @@ std::optional<GetStep> Client::step_after(const Error& why, const pmix_proc_t& p
 
 void Client::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
                        std::function<void(pmix_status_t, data::Value)> done) {
-  // On the thread, also when the value is here: a callback may not run before the call that asked for it returned.
+  // On the thread, also when the value is here: a callback may not run before the call that asked for it
+  // returned.
   auto shared = std::make_shared<data::Infos>(std::move(infos));
   connection_->run_later([this, proc, key = std::move(key), shared, done = std::move(done)] {
     const auto how = GetDirectives::parse(shared->data(), shared->size());

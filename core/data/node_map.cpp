@@ -61,7 +61,8 @@ class Scanner {
   std::string_view left_;
 };
 
-// What PMIx_generate_regex and PMIx_generate_ppn of OpenPMIx write around names and ranks, as Open MPI and Slurm pass it on.
+// The text that PMIx_generate_regex and PMIx_generate_ppn of OpenPMIx write around names and ranks, as Open
+// MPI and Slurm pass it on.
 constexpr std::string_view openpmix_tag = "pmix[";
 
 // A string that names its format, but none that is read here. Without this check "pmix:..." would be taken

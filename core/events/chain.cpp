@@ -17,8 +17,8 @@ pmix_info_t borrowed(const char* key) {
   return info;
 }
 
-// What only this library says to a handler. A handler takes the first info of such a name for its own object, so the
-// source of an event must not give one.
+// Infos that only this library gives to a handler. A handler takes the first info of such a name for its own
+// object, so the source of an event must not give one.
 bool is_of_library(const pmix_info_t& info) {
   constexpr std::array<std::string_view, 3> keys = {PMIX_EVENT_HDLR_NAME, PMIX_EVENT_RETURN_OBJECT,
                                                     server_attribute};

@@ -5,8 +5,9 @@
 //           step and may complete at any time, even after the registry was destroyed. A step that is never
 //           completed is never freed.
 // Threads   drive() runs on one thread at a time (see step.hpp). The mutex guards the state of the steps and
-//           the results, because a handler may complete on any thread. That thread is the program's: where a handler completes after it
-//           has returned, the handlers after it run where Gate::run_later() says.
+//           the results, because a handler may complete on any thread. Such a thread is the program's: where
+//           a handler completes after it has returned, the handlers after it run where Gate::run_later()
+//           says.
 #pragma once
 
 #include <deque>
@@ -27,7 +28,7 @@ enum class Outcome : std::uint8_t {
   no_handler,        ///< no handler matches
   closed,            ///< the registry was destroyed before
 };
-/// What became of an event.
+/// The end of an event.
 struct End {
   Outcome outcome = Outcome::no_handler;
   pmix_status_t verdict =
@@ -47,7 +48,8 @@ class Chain : public std::enable_shared_from_this<Chain> {
     /// was destroyed; the chain skips the handler.
     virtual bool begin_call(Handler& handler) = 0;
     virtual void end_call(Handler& handler) = 0;
-    /// Goes on with a chain whose handler has completed after it returned. Where the registry was destroyed `rest` never runs: the chain has ended.
+    /// Goes on with a chain whose handler has completed after it returned. Where the registry was destroyed
+    /// `rest` never runs: the chain has ended.
     virtual void run_later(std::function<void()> rest) = 0;
     virtual void chain_ended(const std::shared_ptr<Chain>& chain, Outcome outcome) = 0;
   };

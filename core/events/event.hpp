@@ -13,8 +13,8 @@ struct Event {
   pmix_proc_t source{};  ///< empty namespace and PMIX_RANK_UNDEF: the system itself
   pmix_data_range_t range = PMIX_RANGE_UNDEF;
   data::Infos infos;  ///< as the source of the event gave them, PMIX_EVENT_AFFECTED_PROC(S) included
-  /// Number of the server whose host raised the event, by what this library knows of the message; nothing: a process
-  /// raised it. Handlers find it under server_attribute. It is never part of a message.
+  /// Number of the server whose host raised the event, by what this library knows of the message; nothing: a
+  /// process raised it. Handlers find it under server_attribute. The number is never part of a message.
   std::optional<pmix_rank_t> server = std::nullopt;
   std::size_t wire_bytes = 0;  ///< of the message that brought it; 0: it came in none
 };

@@ -10,7 +10,7 @@
 namespace weft::events {
 namespace {
 
-/// As many bytes as a message with its infos has, and the event's own.
+/// The size that the cache counts for an event: the bytes of a message with its infos, and the event's own.
 std::size_t bytes_of(const Event& event) {
   if (event.wire_bytes != 0) return sizeof(Event) + event.wire_bytes;
   data::Writer infos;

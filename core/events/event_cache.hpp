@@ -28,7 +28,8 @@ class EventCache {
  public:
   explicit EventCache(RecentBounds bounds = {}) noexcept : events_(bounds) {}
 
-  /// Returns the number by which the event can be erased; 0: it cannot be, because it is not kept or is a declaration.
+  /// Returns the number by which the event can be erased; 0: it cannot be, because it is not kept or is a
+  /// declaration.
   std::uint64_t add(const EventRef& event);
   /// Calls see(number, const EventRef&) for each: declarations, then the others, oldest first.
   template <class See>

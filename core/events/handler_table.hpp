@@ -21,10 +21,10 @@ class HandlerTable {
   std::size_t size() const noexcept;
   bool names(pmix_status_t code) const noexcept;
 
-  /// The live handlers that match and are not catching up, in the order of calls: `first`, one code, several codes, any code, `last`.
-  /// In a category the latest comes first unless it was appended (Observed with OpenPMIx 4.2.2; the Standard
-  /// leaves it open); then before/after are honoured for neighbours that are in this chain and in the same
-  /// category.
+  /// The live handlers that match and are not catching up, in the order of calls: `first`, one code, several
+  /// codes, any code, `last`. In a category the latest comes first unless it was appended (Observed with
+  /// OpenPMIx 4.2.2; the Standard leaves it open); then before/after are honoured for neighbours that are in
+  /// this chain and in the same category.
   std::vector<HandlerRef> chain_for(const Event& event, const Identity& identity) const;
 
  private:

@@ -31,7 +31,7 @@ constexpr bool is_range(pmix_data_range_t range) noexcept {
   return range <= PMIX_RANGE_PROC_LOCAL;
 }
 
-/// What the server knows about a process that may receive an event.
+/// The server's knowledge about a process that may receive an event.
 struct Recipient {
   pmix_proc_t proc{};
   bool same_node_as_source = false;
@@ -42,7 +42,7 @@ struct Recipient {
 /// True if the target range of the event (and its custom range, if it has one) includes the recipient.
 bool is_addressed(const Event& event, const Recipient& recipient);
 
-/// What a process knows about itself and other processes when it checks the source of an event.
+/// The knowledge of a process about itself and others with which it checks the source of an event.
 struct Identity {
   pmix_proc_t self{};
   std::function<bool(const pmix_proc_t&)> on_my_node;  ///< empty: every process is

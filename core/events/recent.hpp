@@ -20,8 +20,8 @@ class Recent {
  public:
   explicit Recent(RecentBounds bounds = {}) noexcept : bounds_(bounds) {}
 
-  /// Adds an item of that size, and drops the oldest ones that it leaves no room for. Returns its number; 0: it alone is
-  /// beyond the bounds and was not added.
+  /// Adds an item of that size, and drops the oldest ones that it leaves no room for. Returns its number; 0:
+  /// it alone is beyond the bounds and was not added.
   std::uint64_t add(Item item, std::size_t bytes) {
     if (bounds_.items == 0 || bytes > bounds_.bytes) return 0;
     while (entries_.size() == bounds_.items || bytes_ + bytes > bounds_.bytes) {
@@ -40,7 +40,7 @@ class Recent {
     for (const auto& entry : entries_) see(entry.number, entry.item);
   }
 
-  /// Of a number that is not there (any more): without effect.
+  /// A number that is not there, or not any more, has no effect.
   void erase(std::uint64_t number) {
     const auto at =
         std::lower_bound(entries_.begin(), entries_.end(), number,

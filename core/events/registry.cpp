@@ -51,7 +51,7 @@ class Registry::State final : public Chain::Gate, public std::enable_shared_from
     if (outcome == Outcome::ended_by_handler) cache.erase(chain->number());
   }
 
-  // What follows is called with the mutex held.
+  // The functions from here on are called with the mutex held.
 
   void forget(std::size_t id) {
     table.remove(id);
@@ -171,7 +171,8 @@ void Registry::catch_up(std::size_t id) {
     handler = state_->table.find(id);
     if (handler == nullptr || !handler->is_catching_up) return;
   }
-  // One event at a time: the handler may be removed, by itself or as a one-shot, while it receives cached events.
+  // One event at a time: the handler may be removed, by itself or as a one-shot, while it receives cached
+  // events.
   for (;;) {
     std::shared_ptr<Chain> chain;
     {

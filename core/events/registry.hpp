@@ -2,8 +2,9 @@
 // The event handlers of this process, and the chains of the events that run through them.
 //
 // Threads   Every member may be called from any thread, also from inside a handler. Handlers, `done` and
-//           `drained` run outside of all locks, on the thread that delivers an event, leaves or catches up for a
-//           handler; where a handler completes after it has returned, the rest of the chain runs as run_later_by() says.
+//           `drained` run outside of all locks, on the thread that delivers an event, leaves or catches up
+//           for a handler; where a handler completes after it has returned, the rest of the chain runs as
+//           run_later_by() says.
 // Order     Chains start in the order of deliver(). An event whose handler has not completed yet delays no
 //           other event.
 // Close     The destructor ends every open chain as `closed`; a handler that completes later does so without
@@ -32,13 +33,14 @@ class Registry {
 
   /// Sets the identity of this process, where it is known only after the registry exists.
   void identify(Identity identity);
-  /// removed(id) runs once for each handler that is removed, or has been called as a one-shot. Before the first handler; it runs under
-  /// the lock of the registry, on any thread: it must not call the registry.
+  /// removed(id) runs once for each handler that is removed, or has been called as a one-shot. Before the
+  /// first handler; it runs under the lock of the registry, on any thread: it must not call the registry.
   void on_removed(std::function<void(std::size_t id)> removed);
 
-  /// How tasks get to the thread that delivers events: a handler may complete on a thread of the program's, which may hold what the next
-  /// handler waits for. Without it the chain goes on where its handler completes. It runs under the lock of the registry, on any thread: it must
-  /// not call the registry. Once this has returned, the one before is called no more.
+  /// How tasks get to the thread that delivers events: a handler may complete on a thread of the program's,
+  /// which may hold what the next handler waits for. Without it the chain goes on where its handler
+  /// completes. `run_later` runs under the lock of the registry, on any thread: it must not call the
+  /// registry. Once this has returned, the function before is called no more.
   void run_later_by(std::function<void(std::function<void()> task)> run_later);
 
   /// Registers a handler and returns its reference: 0, 1, 2, ... The handler sees no event before activate().
@@ -62,8 +64,8 @@ class Registry {
   /// (unknown reference; PMIX_ERR_BAD_PARAM in the Standard), then `drained` does not run.
   Result<void> remove(std::size_t id, std::function<void()> drained = nullptr);
 
-  /// Runs an event through the handlers that match, and keeps it for those that are registered later, unless it has
-  /// PMIX_EVENT_DO_NOT_CACHE, or until a handler completes it with PMIX_EVENT_ACTION_COMPLETE.
+  /// Runs an event through the handlers that match, and keeps it for those that are registered later, unless
+  /// it has PMIX_EVENT_DO_NOT_CACHE, or until a handler completes it with PMIX_EVENT_ACTION_COMPLETE.
   void deliver(Event event, Done done = nullptr);
 
   /// Drops cached events that come from a namespace or affect a process of it.

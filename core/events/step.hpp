@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state of one call of a handler. A call ends twice: the function returns, and the completion function is
-// called. Both may happen in any order and on any two threads; the second of them continues the chain. So a
-// handler that completes inside its own call leaves the next call to the loop in Chain::drive(), and a chain
-// of any length needs no stack.
+// called. The two may happen in any order and on any two threads; the second of them continues the chain. A
+// handler that completes inside its own call therefore leaves the next call to the loop in Chain::drive(),
+// and a chain of any length needs no stack.
 #pragma once
 
 #include <cstdint>

@@ -13,11 +13,12 @@
 
 namespace weft::link {
 
-/// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both names.
+/// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both
+/// names.
 inline constexpr std::uint16_t wire_version = 7;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;
-/// Of requests that carry names and directives, and no data of the program's.
+/// The longest payload of a request that carries names and directives, and no data of the program's.
 inline constexpr std::uint32_t max_request = 64u << 20;
 
 enum class MessageType : std::uint16_t {
@@ -42,7 +43,7 @@ enum class MessageType : std::uint16_t {
   query,        ///< keys to be answered
   results,      ///< server: answers query
   board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones
-  // What the server's host is asked for (requests.hpp); answered by done or answer.
+  // Requests to the server's host (requests.hpp); answered by done or answer.
   publish,
   lookup,
   unpublish,

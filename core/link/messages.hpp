@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each message as a struct with its fields() beside it (base/wire.hpp). encode() cannot fail; decode() answers corrupt for
-// anything but exactly one message. A new message is a struct, its fields(), and its type in frame.hpp.
+// Each message as a struct with its fields() beside it (base/wire.hpp). encode() cannot fail; decode()
+// answers corrupt for anything but exactly one message. A new message is a struct, its fields(), and its type
+// in frame.hpp.
 #pragma once
 
 #include <string.h>
@@ -32,7 +33,8 @@ void fields(Archive& archive, Hello& m) {
   archive(m.wire, m.layout, m.attached, m.nspace, m.rank, m.token);
 }
 
-/// From a tool. The server admits it by the user that the kernel reports for the socket, and by what its host says.
+/// From a tool. The server admits it by the user that the kernel reports for the socket, and by what its host
+/// says.
 struct HelloTool {
   std::uint16_t wire = wire_version;  ///< stays the first field in every version
   std::uint8_t only_looks =
@@ -165,8 +167,9 @@ struct BoardMoved {
   std::uint32_t board = 0;  ///< as in Withdraw
 };
 
-/// A fence ended, and the set has a board: the client enters its next fences of this set there, from the time when it has no
-/// fence of the set open by message, until it finds the board closed. To a client with the segment only.
+/// A fence ended, and the set has a board: the client enters its next fences of this set there, from the time
+/// when it has no fence of the set open by message, until it finds the board closed. To a client with the
+/// segment only.
 struct BoardOffer {
   pmix_status_t status = PMIX_SUCCESS;  ///< of the fence
   std::uint32_t board = 0;              ///< not 0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes as runs of ranks: a name of 256 bytes for each of a hundred thousand would be too much. Pure functions.
+// Processes as runs of ranks: a name of 256 bytes for each of a hundred thousand would be too much. Pure
+// functions.
 #pragma once
 
 #include <compare>

@@ -87,7 +87,7 @@ Found from_environment(Identity& out) {
   const char* nspace = std::getenv(env_nspace);
   const char* rank = std::getenv(env_rank);
   if (nspace == nullptr || rank == nullptr) return Found::none;
-  // As they stand there: an empty one is malformed and not missing, as the settings have it.
+  // The variables count as they stand there: an empty one is malformed, not missing, as with the settings.
   const char* server = std::getenv(env_server);
   const char* token = std::getenv(env_token);
   if (server == nullptr || token == nullptr) return Found::foreign;

@@ -26,7 +26,8 @@ inline constexpr const char* env_server =
 /// the same server's socket that is a file; not set: it has none
 inline constexpr const char* env_server_file = "WEFT_SERVER_FILE";
 inline constexpr const char* env_server_uid = "WEFT_SERVER_UID";
-/// "<pid>:<descriptor>:<descriptor>": the server's memory, and that of the clients of this rank's job; not set: the server hands them over
+/// "<pid>:<descriptor>:<descriptor>": the server's memory, and that of the clients of this rank's job; not
+/// set: the server hands them over
 inline constexpr const char* env_segment = "WEFT_SEGMENT";
 inline constexpr const char* env_token = "WEFT_TOKEN";  ///< 32 hex digits, known to this rank and its server
 
@@ -56,21 +57,22 @@ struct Identity {
 
 enum class Found { none, identity, foreign, malformed };
 
-/// What the environment says. foreign: another PMIx library started this process, whose server we cannot speak to.
+/// Reads the identity from the environment. foreign: another PMIx library started this process, whose server
+/// we cannot speak to.
 Found from_environment(Identity& out);
 
 /// "weft-<pid>-<16 hex digits>"; hard to guess, though guessing it gains nothing without a token.
 std::string new_server_name();
-/// It looks like one.
+/// Whether a name looks like that of a server's socket.
 bool is_server_name(std::string_view name) noexcept;
 
 struct SegmentFds {
   shm::Fd server, clients;
 };
-/// What WEFT_SEGMENT says of these descriptors of a server.
+/// The text of WEFT_SEGMENT for these descriptors of a server.
 std::string segment_place(pid_t server, int server_fd, int clients_fd);
-/// Opens a server's segment through /proc, as its user may. Errors: not_found (another pid namespace, another user,
-/// /proc hidden, or what is there is no segment): then the server hands it over itself.
+/// Opens a server's segment through /proc, as its user may. Errors: not_found (another pid namespace, another
+/// user, /proc hidden, or what is there is no segment): then the server hands it over itself.
 Result<SegmentFds> open_segment(std::string_view where);
 
 /// Errors: unreachable (no server has that name), os.
@@ -80,9 +82,10 @@ inline Result<base::Fd> connect_to(std::string_view server) {
 /// The server of that process, by its name or, from another network namespace, by its file. Errors: as
 /// connect_to().
 Result<base::Fd> connect_to(const Identity& identity);
-/// The kernel's word about the user of the process that listens there: this process's own, root, or `expected`. A name that a
-/// server has left may be another user's by now. In a user namespace that does not map all users the kernel has one number for
-/// those that it does not know, which is accepted. Errors: denied, os.
+/// The kernel's word about the user of the process that listens there: this process's own, root, or
+/// `expected`. A name that a server has left may be another user's by now. In a user namespace that does not
+/// map all users the kernel has one number for those that it does not know, which is accepted. Errors:
+/// denied, os.
 Result<void> check_server(int socket, uid_t expected);
 inline Result<base::Fd> listen_on(std::string_view server) {
   return base::listen_at(server);

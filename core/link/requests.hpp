@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client asks of its server's host, publish, spawn, connect and the like, and what clients and servers say of groups. A request is
-// answered by `done`, a status, or by `answer`. As in messages.hpp: a struct with its fields beside it, and its type.
+// What a client asks of its server's host, publish, spawn, connect and the like, and what clients and servers
+// say of groups. A request is answered by `done`, a status, or by `answer`. As in messages.hpp each
+// is a struct with its fields beside it, and its type.
 #pragma once
 
 #include <string>
@@ -93,15 +94,16 @@ void fields(Archive& archive, GroupDestruct& m) {
   archive(m.group, m.directives, m.waited_ms);
 }
 
-/// Of a construct, as the bytes that are the value of its answer: the members by group rank. It may offer those of this node a board for their
-/// next constructs with the same array of members, and for the destructs and fences of those.
+/// The value of the answer to a construct, as bytes: the members by group rank. The answer may offer the
+/// members of this node a board for their next constructs with the same array of members, and for the
+/// destructs and fences of those groups.
 struct GroupMembers {
   RankRuns runs;
   std::uint8_t fences_by_host = 0;  ///< a fence of the group is one of its members, which the host carries
   std::uint32_t board = 0;          ///< 0: none
   std::uint32_t incarnation = 0;
   std::uint32_t next = 0;  ///< generation of the next operation
-  RankRuns cells{};  ///< the members of this node, by cell of the board
+  RankRuns cells{};        ///< the members of this node, by cell of the board
 };
 template <class Archive>
 void fields(Archive& archive, GroupMembers& m) {
@@ -171,8 +173,9 @@ struct GroupVerdict {
   static constexpr auto type = MessageType::group_verdict;
   std::uint64_t number = 0;
   std::uint8_t was_heard = 0;  ///< there was a handler
-  pmix_status_t status =
-      PMIX_ERR_UNREACH;  ///< the first of a handler that is neither success nor an action; another: the process is gone
+  /// The first status of a handler that is neither success nor an action. PMIX_ERR_UNREACH where no handler
+  /// was there: the process is gone.
+  pmix_status_t status = PMIX_ERR_UNREACH;
   data::Infos results;
 };
 template <class Archive>

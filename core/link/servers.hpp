@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The servers that listen on this machine, by the names of their sockets: how a tool finds one. What a server's URI says.
+// The servers that listen on this machine, by the names of their sockets: how a tool finds one. The
+// contents of a server's URI.
 #pragma once
 
 #include <string>
@@ -18,11 +19,12 @@ struct ServerSocket {
   std::string name;
 };
 
-/// Those that /proc/<pid>/net/unix names, ascending by pid. Any process may choose such a name: of the
+/// The servers that /proc/<pid>/net/unix names, ascending by pid. Any process may choose such a name: of the
 /// process that answers there, only what the kernel says of its user is proved.
 std::vector<ServerSocket> servers_in(std::string_view table);
 
-/// Of this network namespace; which of them belong to other users shows when one connects. Errors: os.
+/// The servers of this network namespace; which of them belong to other users shows when one connects.
+/// Errors: os.
 Result<std::vector<ServerSocket>> servers_here();
 /// Does that process listen as a server in a network namespace that is not ours?
 bool listens_elsewhere(pid_t pid);

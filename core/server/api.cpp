@@ -37,22 +37,7 @@ pmix_status_t Server::await(const std::function<void(Done)>& start) {
 void Server::register_nspace(std::string nspace, int local_size, data::Infos infos, Done done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
   run_later([this, nspace = std::move(nspace), local_size, held, done = answered_once(std::move(done))] {
-    if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN || local_size < 0) return done(PMIX_ERR_BAD_PARAM);
-    auto& job = rooms_->jobs.announce(nspace);
-    if (cluster_) job.card_key = cluster_->card_key(nspace);
-    bool is_new = false;
-    if (const auto ok = rooms_->jobs.register_job(job, local_size, *held, is_new); !ok) {
-      if (!job.writer && job.clients.empty()) rooms_->jobs.erase(nspace);  // nothing stays of it
-      const auto status = data::to_status(ok.error());
-      const bool is_of_memory = status == PMIX_ERR_OUT_OF_RESOURCE || status == PMIX_ERR_NOMEM;
-      return done(is_of_memory ? status : PMIX_ERR_BAD_PARAM);  // else what the host says makes no sense
-    }
-    if (is_new) {
-      rooms_->cards.offer(job);
-      rooms_->fences.open_job(job);
-      rooms_->jobs.announce_registered(nspace);
-    }
-    done(PMIX_SUCCESS);
+    done(rooms_->register_nspace(nspace, local_size, *held));
   });
 }
 
@@ -127,7 +112,8 @@ void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
 
 void Server::deregister_client(pmix_proc_t proc, Done done) {
   run_later([this, proc, done = answered_once(std::move(done))] {
-    // A process that has ended may have connected and not been accepted yet; the host is told of it before `done`.
+    // A process that has ended may have connected and not been accepted yet; the host is told of it before
+    // `done`.
     after_hellos([this, proc, done] {
       auto* job = rooms_->jobs.find_announced(link::nspace_of(proc));
       if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
@@ -275,10 +261,11 @@ void Server::deliver_output(OutputBytes output, Done done) {
 void Server::collect_inventory(std::function<void(pmix_status_t, data::Infos)> done) {
   run_later([this, done = answered_once(std::move(done))] {
     data::Infos out;
-    if (cluster_) {
-      out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster_->contact()));
-      out.add(ClusterSpec::transport_attribute, data::Value::of(std::string_view(cluster_->transport())));
-      const auto way = cluster_->transport_description();
+    if (cluster_.is_open()) {
+      out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster_.contact()));
+      out.add(ClusterSpec::transport_attribute,
+              data::Value::of(std::string_view(cluster_.fabric().transport())));
+      const auto way = cluster_.transport_description();
       out.add(ClusterSpec::way_attribute, data::Value::of(std::string_view(way)));
     }
     done(PMIX_SUCCESS, std::move(out));
@@ -295,9 +282,9 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
       const auto& object = info.value.data.bo;
       if (info.value.type != PMIX_BYTE_OBJECT || (object.bytes == nullptr && object.size != 0))
         return done(PMIX_ERR_BAD_PARAM);
-      if (!cluster_) return done(PMIX_ERR_NOT_SUPPORTED);
+      if (!cluster_.is_open()) return done(PMIX_ERR_NOT_SUPPORTED);
       const Bytes contact(reinterpret_cast<const std::byte*>(object.bytes), object.size);
-      const auto why_not = cluster_->add(contact);
+      const auto why_not = cluster_.add(contact);
       if (why_not.empty()) {
         inventory_.emplace(contact.begin(), contact.end());
         continue;

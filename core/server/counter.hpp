@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A figure that a server reports of itself. Each room has a table of its own beside its class; reports/counters.cpp puts them in order.
+// A figure that a server reports of itself. Each room has a table of its own beside its class;
+// reports/counters.cpp puts them in order.
 #pragma once
 
 #include <cstdint>

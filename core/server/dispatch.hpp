@@ -6,7 +6,8 @@
 
 namespace weft::server {
 
-/// A message that its sender may not send, or that is malformed, is answered or ends its connection; it reaches no room.
+/// A message that its sender may not send, or that is malformed, is answered or ends its connection; it
+/// reaches no room.
 void dispatch(Rooms& rooms, const ConnectionRef& from, const link::Frame& frame);
 
 }  // namespace weft::server

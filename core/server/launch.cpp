@@ -45,7 +45,7 @@ void Server::setup_application(std::string nspace, Envars envars, std::optional<
     if (rooms_->host.does_fences() || is_cluster_of_host()) blob->fabric.reset();
     if (wants_servers && is_cluster_of_host()) {
       blob->contacts.assign(inventory_.begin(), inventory_.end());
-      blob->contacts.push_back(cluster_->contact());
+      blob->contacts.push_back(cluster_.contact());
     }
     if (blob->fabric) {
       const auto note = introducers_.open(loop_, blob->nspace, host_name_, *blob->fabric);
@@ -108,7 +108,7 @@ pmix_status_t Server::take_contacts(const std::vector<std::vector<std::byte>>& c
   if (!is_cluster_of_host()) return PMIX_ERR_NOT_SUPPORTED;
   auto status = PMIX_SUCCESS;
   for (const auto& contact : contacts) {
-    const auto why_not = cluster_->add(contact);
+    const auto why_not = cluster_.add(contact);
     if (why_not.empty()) continue;
     base::warn(base::LogPart::mesh, "{}", why_not);
     status = PMIX_ERR_UNREACH;
@@ -124,7 +124,7 @@ pmix_status_t Server::enter_cluster(const std::string& nspace, const FabricPlan&
                nspace, why);
     return status;
   };
-  if (cluster_)
+  if (cluster_.is_open())
     return refuse(PMIX_ERR_NOT_SUPPORTED,
                   "this server is in a cluster already; start another server for this job, or carry its "
                   "fences (fence_nb)");
@@ -137,23 +137,17 @@ pmix_status_t Server::enter_cluster(const std::string& nspace, const FabricPlan&
   ClusterSpec spec;
   spec.self = self;
   spec.nodes = static_cast<NodeNumber>(plan.nodes()->size() + 1);
-  spec.host = host_name_;
   spec.key = *mesh::JobKey::from(std::as_bytes(std::span(plan.key)));
   spec.transport = plan.transport;
   spec.contacts = {plan.introducer};
   if (const auto opened = open_cluster(spec); !opened) return PMIX_ERR_UNREACH;
   plan_key_ = plan.key;
-  rooms_->jobs.each([this](Job& job) {
-    job.card_key = cluster_->card_key(job.nspace);
-    if (job.card_key) job.writer->check_cards_with(*job.card_key);
-  });
-  rooms_->join(loop_, *cluster_);
   return PMIX_SUCCESS;
 }
 
 void Server::be_introduced(const std::string& nspace, const FabricPlan& plan, std::chrono::seconds limit,
                            const Done& done) {
-  const auto introducer = cluster_->count() - 1;
+  const auto introducer = cluster_.count() - 1;
   struct Introduction {
     bool is_done = false;
     std::unique_ptr<Timer> deadline{};
@@ -172,31 +166,31 @@ void Server::be_introduced(const std::string& nspace, const FabricPlan& plan, st
                nspace, limit.count());
     end(PMIX_ERR_TIMEOUT);
   });
-  if (cluster_->has_left(introducer)) return end(PMIX_SUCCESS);  // all are known since an earlier call
-  cluster_->rpc().send(
-      introducer, RequestType::introduce, cluster_->contact(),
-      [this, plan, end, open, nspace, introducer](pmix_status_t status, Bytes body) {
-        if (status == PMIX_SUCCESS) status = take_introductions(plan, body);
-        if (status == PMIX_SUCCESS)
-          cluster_->take_leave_of(introducer);
-        else if (!open->is_done)
-          base::warn(base::LogPart::launch,
-                     "the server of this node is not introduced to those of the other nodes of {}: {}",
-                     nspace, why_not_introduced(status));
-        end(status);
-      });
+  if (cluster_.has_left(introducer)) return end(PMIX_SUCCESS);  // all are known since an earlier call
+  cluster_.send(introducer, RequestType::introduce, cluster_.contact(),
+                [this, plan, end, open, nspace, introducer](pmix_status_t status, Bytes body) {
+                  if (status == PMIX_SUCCESS) status = take_introductions(plan, body);
+                  if (status == PMIX_SUCCESS)
+                    cluster_.take_leave_of(introducer);
+                  else if (!open->is_done)
+                    base::warn(
+                        base::LogPart::launch,
+                        "the server of this node is not introduced to those of the other nodes of {}: {}",
+                        nspace, why_not_introduced(status));
+                  end(status);
+                });
 }
 
 pmix_status_t Server::take_introductions(const FabricPlan& plan, Bytes body) {
   const auto all = base::decode<Introductions>(body);
   if (!all || all->contacts.size() != plan.members.size()) return PMIX_ERR_UNPACK_FAILURE;
   for (const auto& contact : all->contacts)
-    if (const auto why_not = cluster_->add(contact); !why_not.empty()) {
+    if (const auto why_not = cluster_.add(contact); !why_not.empty()) {
       base::warn(base::LogPart::mesh, "{}", why_not);
       return PMIX_ERR_UNREACH;
     }
   const auto is_known = [this](NodeNumber node) {
-    return node == cluster_->self() || cluster_->is_there(node);
+    return node == cluster_.self() || cluster_.is_there(node);
   };
   return std::all_of(plan.members.begin(), plan.members.end(), is_known) ? PMIX_SUCCESS : PMIX_ERR_UNREACH;
 }

@@ -27,37 +27,35 @@ struct Rooms {
     std::chrono::milliseconds key_wait{2000};
     ToolSupport tools;
   };
-  /// cluster: null where there is no other node.
   Rooms(Loop& loop, const pmix_proc_t& self, const pmix_server_module_t* module, shm::Segment& segment,
-        Tokens& tokens, events::Registry& handlers, Cluster* cluster, const Settings& settings)
-      : host(module, loop.io()),
+        Tokens& tokens, events::Registry& handlers, Cluster& servers, const Settings& settings)
+      : cluster(servers),
+        host(module, loop.io()),
         host_attributes(module),
         jobs(segment, settings.host_name, settings.limits),
         process_sets(jobs),
         cards(jobs, host, cluster),
         gets(loop, jobs, cards, cluster, settings.key_wait),
-        exchanges(cluster != nullptr ? std::make_optional<Exchanges>(loop, *cluster, jobs) : std::nullopt),
-        card_exchange(jobs, host, cards, gets, exchanges ? &*exchanges : nullptr),
-        fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
-               {settings.collects}),
+        exchanges(loop, cluster, jobs),
+        card_exchange(jobs, host, cards, gets, exchanges),
+        fences(loop, jobs, card_exchange, cluster, exchanges, segment, {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         group_boards(segment),
-        group_table(group_boards),
+        group_table(group_boards, cluster),
         peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
-        groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
-               group_boards, group_table, self.rank),
-        bootstraps(loop, jobs, peers, groups),
         losses(jobs, peers, questions, group_events),
+        groups(loop, jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
+               losses, self.rank),
+        bootstraps(loop, jobs, peers, groups),
         memberships(loop, jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
         orphans(jobs, peers, invited, invitations),
         gatherings(loop, jobs, host,
                    {peers, groups, bootstraps, group_events, losses, memberships, invitations, invited}),
-        fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
-                    settings.stuck_after),
+        fence_watch(loop, fences, gatherings, cluster, exchanges, settings.stuck_after),
         outputs(host),
         watched_codes(host, handlers),
         ends({.jobs = jobs,
@@ -76,7 +74,7 @@ struct Rooms {
               .outputs = outputs,
               .watched_codes = watched_codes,
               .process_sets = process_sets},
-             cluster, exchanges ? &*exchanges : nullptr),
+             cluster, exchanges),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         services(host, clients,
@@ -92,24 +90,20 @@ struct Rooms {
       });
     });
   }
-  /// The cluster has been opened after the rooms, before any client of a job of several nodes came in. It outlives them.
-  void join(Loop& loop, Cluster& cluster) {
-    cards.join(cluster);
-    gets.join(cluster);
-    exchanges.emplace(loop, cluster, jobs);
-    card_exchange.join(*exchanges);
-    fences.join(cluster, *exchanges);
-    events.join(cluster);
-    peers.join(cluster);
-    groups.join(*exchanges);
-    fence_watch.join(cluster, *exchanges);
-    ends.join(cluster, *exchanges);
-    own_report.join(cluster);
-    queries.join(cluster);
-  }
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
+  // What concerns several of them, each in its order:
+  /// The host registers a namespace, or says more of one. Errors: PMIX_ERR_BAD_PARAM (what it says makes no
+  /// sense; nothing stays of a namespace that is new), _OUT_OF_RESOURCE, _NOMEM.
+  pmix_status_t register_nspace(const std::string& nspace, int local_size, const data::Infos& infos);
+  /// Of a client, of a tool, or of a process that has said nothing. is_expected: as Clients::closed().
+  void connection_closed(const ConnectionRef& connection, bool is_expected);
+  /// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes
+  /// before the endpoint.
+  void leave_cluster();
+
+  Cluster& cluster;  ///< it outlives them
   Tools tools;
   Host host;
   HostAttributes host_attributes;
@@ -117,7 +111,7 @@ struct Rooms {
   ProcessSets process_sets;
   Cards cards;
   Gets gets;
-  std::optional<Exchanges> exchanges;  ///< with a cluster
+  Exchanges exchanges;
   CardExchange card_exchange;
   Fences fences;
   EventRelay events;
@@ -126,9 +120,9 @@ struct Rooms {
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;
+  Losses losses;
   Groups groups;
   Bootstraps bootstraps;
-  Losses losses;
   Memberships memberships;
   Invitations invitations;
   Invited invited;

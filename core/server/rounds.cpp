@@ -7,7 +7,9 @@
 namespace weft::server {
 
 /// True: something has happened, or may at any moment.
-bool Rounds::progress(Cluster& cluster, bool may_rest) {
+bool Rounds::progress(bool may_rest) {
+  auto& cluster = rooms_.cluster;
+  if (!cluster.is_open()) return false;
   const LoopWatch::Work work(watch_, "what came from other nodes");
   bool has_moved = cluster.turn(may_rest);
   has_moved |= rooms_.cards.progress() != 0;
@@ -16,16 +18,8 @@ bool Rounds::progress(Cluster& cluster, bool may_rest) {
   return has_moved;
 }
 
-/// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes before the endpoint.
-void Rounds::leave(Cluster& cluster) {
-  cluster.say_goodbye();
-  rooms_.fences.stop_exchanging();
-  rooms_.groups.stop_exchanging();
-  cluster.stop();
-  rooms_.cards.close();
-}
-
-/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the server, of no other.
+/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the
+/// server, of no other.
 void Rounds::answer_doorbells(bool is_awake) {
   rooms_.jobs.each(
       [is_awake](Job& job) { is_awake ? job.writer->doorbell().awake() : job.writer->doorbell().asleep(); });
@@ -60,7 +54,8 @@ void Rounds::drain_ring(Job& job, std::uint32_t local) {
     else
       boards[board_count++] = notice.arg;
   });
-  // A full ring may have dropped a notice, and the bit may have come before its notice: then everything is looked at.
+  // A full ring may have dropped a notice, and the bit may have come before its notice: then everything is
+  // looked at.
   const bool all = count == 0 || count == shm::NoticeRing::slots;
   if (all || is_fetch) rooms_.cards.answer_cell(job, local);
   if (all) rooms_.fences.look_at_all(job);

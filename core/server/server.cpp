@@ -26,8 +26,8 @@ constexpr std::size_t most_silent = 64;
 
 constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
 
-/// What is wrong in the environment, a line each. The servers of a cluster have the settings of the first, which warns;
-/// the others tell it where WEFT_LOG asks.
+/// Logs what is wrong in the environment, a line each. The servers of a cluster have the settings of the
+/// first, which warns; the others tell it where WEFT_LOG asks.
 void log_complaints(pmix_rank_t server) {
   const auto level = server == 0 ? base::LogLevel::warn : base::LogLevel::info;
   for (const auto& line : base::complaints(environ)) base::log(level, base::LogPart::settings, line);
@@ -50,6 +50,16 @@ Result<shm::Segment> create_segment() {
   }
 }
 
+/// PMIX_HOSTNAME; without it, as the system has it.
+std::string host_name_from(const pmix_info_t* infos, std::size_t ninfo) {
+  auto out = base::host_name();
+  for (std::size_t i = 0; i < ninfo; ++i)
+    if (data::key_of(infos[i]) == PMIX_HOSTNAME && infos[i].value.type == PMIX_STRING &&
+        infos[i].value.data.string != nullptr)
+      out = infos[i].value.data.string;
+  return out;
+}
+
 pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
   auto proc = link::make_proc("weft-server-" + std::to_string(::getpid()), 0);
   for (std::size_t i = 0; i < ninfo; ++i) {
@@ -65,14 +75,15 @@ pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
 
 }  // namespace
 
+Server::Server(const pmix_proc_t& self, std::string host)
+    : self_(self), host_name_(std::move(host)), cluster_(loop_, host_name_) {}
+
 Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pmix_info_t* infos,
                                     std::size_t ninfo, std::shared_ptr<events::Registry> handlers) {
-  Owned server(new Server);
-  server->self_ = identity_from(infos, ninfo);
-  auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, base::host_name());
+  Owned server(new Server(identity_from(infos, ninfo), host_name_from(infos, ninfo)));
+  const auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank);
   if (!spec) return fail(spec.error());
-  server->host_name_ = spec->host;
-  base::set_log_host(spec->host);
+  base::set_log_host(server->host_name_);
   log_complaints(server->self_.rank);
   server->socket_name_ = link::new_server_name();
   server->handlers_ = std::move(handlers);
@@ -109,9 +120,8 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
                                          server->segment_->server.fd(), server->segment_->bytes());
   if (spec->has_others())
     if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());
-  server->rooms_ =
-      std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
-                              *server->handlers_, server->cluster_.get(), settings);
+  server->rooms_ = std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_,
+                                           server->tokens_, *server->handlers_, server->cluster_, settings);
   server->rounds_.emplace(*server->rooms_, server->watch_);
   const auto uri = link::uri_of(server->self_, server->socket_name_);
   server->rooms_->jobs.tell_server(server->self_, uri);
@@ -156,21 +166,19 @@ Result<void> Server::open_segment() {
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
   const base::ClosedOnExec closed;  // what the libraries of fabrics open
-  auto opened = Cluster::open(loop_, spec);
+  const auto opened = cluster_.open(spec);
   // What all servers would say is said by the first.
-  const bool is_warning = !opened.cluster || spec.self == 0;
+  const bool is_warning = !opened.is_open || spec.self == 0;
   if (!opened.note.empty())
     base::log(is_warning ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::transport,
               opened.note);
-  if (!opened.cluster) return fail(Errc::unreachable, "no way to the other nodes");
-  cluster_ = std::move(opened.cluster);
-  return {};
+  return opened.is_open ? Result<void>() : fail(Errc::unreachable, "no way to the other nodes");
 }
 
 bool Server::stop() {
   if (!std::exchange(is_open_, false)) return !is_abandoned_;
   host_listener_.reset();
-  // What processes that have ended wanted cleaned up may lie unread behind their hello.
+  // Orders of clean-up by processes that have ended may lie unread behind their hello.
   loop_.post([this] { after_hellos([this] { close_all(); }); });
   const auto hung_for = on_loop() ? std::chrono::seconds(0) : await_the_end();
   if (hung_for)
@@ -181,7 +189,8 @@ bool Server::stop() {
   return !hung_for;
 }
 
-/// Its memory stays, for the loop may come out of where it is; the host's may be gone by then. after: 0: not waited for.
+/// Its memory stays, for the loop may come out of where it is; the host's may be gone by then. after: 0: not
+/// waited for.
 void Server::abandon(std::chrono::seconds after) {
   const char* const upcall = rooms_->host.running();
   const char* const work = watch_.current();
@@ -222,11 +231,11 @@ void Server::run() {
       rounds_->drain_notices();
       const bool is_busy = run_ready();
       const bool has_introduced = introducers_.turn();
-      if (cluster_ && rounds_->progress(*cluster_, !is_busy)) continue;
+      if (rounds_->progress(!is_busy)) continue;
       if (is_busy || has_introduced) continue;
       rounds_->answer_doorbells(false);
       rounds_->drain_notices();
-      if ((!cluster_ || cluster_->sleep()) && introducers_.sleep()) io_.run_one();
+      if (cluster_.sleep() && introducers_.sleep()) io_.run_one();
       rounds_->answer_doorbells(true);
     }
     if (by_calls_) return;
@@ -236,27 +245,28 @@ void Server::run() {
 }
 
 void Server::end_loop() {
-  // What is left of an abandoned server accepts none: without this a process that connects would wait for ever.
+  // The rest of an abandoned server accepts no process: without this one that connects would wait for ever.
   if (is_abandoned_) return listener_->stop();
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
   loop_.post([&is_past_end] { is_past_end = true; });
   while (!is_past_end) io_.run_one();
   introducers_.clear();
-  if (!cluster_) return;
-  rounds_->leave(*cluster_);
-  cluster_.reset();
+  cluster_.say_goodbye();
+  rooms_->leave_cluster();
 }
 
-/// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is awake: no client rings.
+/// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is
+/// awake: no client rings.
 void Server::serve() {
   rounds_->drain_notices();
   introducers_.turn();
-  if (cluster_) rounds_->progress(*cluster_, false);
+  (void)rounds_->progress(false);
   // Inside a handler only a poll sees what the handler itself has posted.
   if (io_.poll_one() == 0) io_.run_one_for(std::chrono::milliseconds(1));
 }
 
-/// For how long it was waited for in vain; none: it has ended. A machine with too little of a processor for all is late, and does not hang.
+/// For how long it was waited for in vain; none: it has ended. A machine with too little of a processor for
+/// all is late, and does not hang.
 std::optional<std::chrono::seconds> Server::await_the_end() {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + most;
@@ -301,12 +311,12 @@ void Server::progress() {
   rounds_->drain_notices();
   (void)run_ready();
   introducers_.turn();
-  if (cluster_) (void)rounds_->progress(*cluster_, false);
+  (void)rounds_->progress(false);
   rounds_->drain_notices();
 }
 
-/// Not until nothing is ready, which processes that connect without end would put off for ever: what comes by other ways has its
-/// turn as well. True: something was ready.
+/// Not until nothing is ready, which processes that connect without end would put off for ever: what comes by
+/// other ways has its turn as well. True: something was ready.
 bool Server::run_ready() {
   constexpr int most_in_a_row = 64;
   for (int ran = 0; ran < most_in_a_row; ++ran)
@@ -316,8 +326,9 @@ bool Server::run_ready() {
 
 // ---- the sockets
 
-/// This server's user, root, and the users of the clients that the host has registered. Of another user's processes as many may
-/// be silent at a time as there are registered clients of that user, and a few more; an honest one says hello at once.
+/// This server's user, root, and the users of the clients that the host has registered. As many processes of
+/// another user may be silent at a time as there are registered clients of that user, and a few more: an
+/// honest process says hello at once.
 bool Server::may_connect(uid_t user) const {
   if (user == ::getuid()) return true;
   const auto registered = rooms_->jobs.count_clients_of(user);
@@ -338,12 +349,12 @@ void Server::open_connection(shm::Fd fd) {
   const auto connection =
       std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
   connections_.push_back(connection);
-  if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
+  cluster_.share_cores(static_cast<unsigned>(connections_.size()));
   connection->start();
 }
 
-/// Calls `then` when the hello of each process that has connected by now has been handled: one that has ended already may
-/// have left it unread. Processes that connect from here on, or say nothing, are not waited for.
+/// Calls `then` when the hello of each process that has connected by now has been handled: one that has ended
+/// already may have left it unread. Processes that connect from here on, or say nothing, are not waited for.
 void Server::after_hellos(std::function<void()> then) {
   listener_->accept_waiting();
   std::vector<std::weak_ptr<ClientConnection>> unread;
@@ -354,7 +365,8 @@ void Server::after_hellos(std::function<void()> then) {
 
 void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
                           std::chrono::steady_clock::time_point limit, std::function<void()> then) {
-  // From the back and no further than to the first that is not: each is asked about once, however often this comes round.
+  // From the back and no further than to the first that is not: each is asked about once, however often this
+  // comes round.
   const auto is_handled = [](const std::weak_ptr<ClientConnection>& weak) {
     const auto connection = weak.lock();
     return !connection || connection->is_known || !connection->has_unread_bytes();
@@ -375,11 +387,9 @@ void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
 void Server::on_closed(const ConnectionRef& connection) {
   const LoopWatch::Work work(watch_, "the end of the connection", &connection->proc);
   std::erase(connections_, connection);
-  if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
+  cluster_.share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);
-  rooms_->ends.connection_closed(connection);
-  rooms_->tool_entry.closed(connection);
-  rooms_->clients.closed(connection, is_closing_);
+  rooms_->connection_closed(connection, is_closing_);
 }
 
 }  // namespace weft::server

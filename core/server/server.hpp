@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server role: what PMIx_server_init makes and PMIx_server_finalize ends. It keeps the loop, the sockets and the dispatch; what is
-// done for jobs and clients is done by the rooms (rooms.hpp).
+// The server role: what PMIx_server_init makes and PMIx_server_finalize ends. It keeps the loop, the sockets
+// and the dispatch; what is done for jobs and clients is done by the rooms (rooms.hpp).
 //
-// Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's thread, or, where the host
-//           turns the loop by its calls (PMIX_EXTERNAL_PROGRESS), to the thread of the host that does, one at a time. What locks
-//           for itself: the event registry, private values, kept values, the host's attributes, Waits.
-//           Host upcalls and user callbacks run on the loop's thread, outside all locks.
-// End       stop(), then the wait of its caller for the calls of other threads, then the destructor. What a call asked for and
-//           the loop did not come to is answered with PMIX_ERR_INIT: to a thread that waits by stop(), to a callback by the
-//           destructor.
+// Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's
+//           thread, or, where the host turns the loop by its calls (PMIX_EXTERNAL_PROGRESS), to the thread of
+//           the host that does, one at a time. These lock for themselves: the event registry, private values,
+//           kept values, the host's attributes, Waits. Host upcalls and user callbacks run on the loop's
+//           thread, outside all locks.
+// End       stop(), then the wait of its caller for the calls of other threads, then the destructor. A
+//           call that the loop did not come to is answered with PMIX_ERR_INIT: to a thread that
+//           waits by stop(), to a callback by the destructor.
 #pragma once
 
 #include <asio/executor_work_guard.hpp>
@@ -53,24 +54,28 @@ class Server final : ClientConnection::Owner {
   /// handlers: those of its host in this process; null: it makes them.
   static Result<Owned> start(const pmix_server_module_t* module, const pmix_info_t* infos, std::size_t ninfo,
                              std::shared_ptr<events::Registry> handlers = nullptr);
-  /// Lets the clients go and ends the loop; what threads wait for ends. False: the loop hangs, or this is its own thread.
-  /// Then the log says what it is at, the host is called no more, and the loop ends when it gets there.
+  /// Lets the clients go and ends the loop; what threads wait for ends. False: the loop hangs, or this is its
+  /// own thread. Then the log says what it is at, the host is called no more, and the loop ends when it gets
+  /// there.
   bool stop();
-  /// A loop that has brought nothing to an end for so long hangs, and all together its end takes no longer than this.
+  /// A loop that has brought nothing to an end for so long hangs, and all together its end takes no longer
+  /// than this.
   static constexpr std::chrono::seconds patience{5}, most{60};
 
-  /// From here on the loop has no thread: progress(), and calls that wait, turn it. In an upcall the thread ends behind it. flushes:
-  /// what has come is handled first. Not beside stop().
+  /// From here on the loop has no thread: progress(), and calls that wait, turn it. In an upcall the thread
+  /// ends behind it. flushes: what has come is handled first. Not beside stop().
   void stop_thread(bool flushes);
   /// Turns the loop as long as it has something to do, unless its thread or another of the host does.
   void progress();
 
-  // The API half (api.cpp). `done` runs on the loop's thread. Source: PMIx Standard, chapter "Server-specific interfaces".
+  // The API half (api.cpp). `done` runs on the loop's thread. Source: PMIx Standard, chapter
+  // "Server-specific interfaces".
   const pmix_proc_t& self() const noexcept { return self_; }
   bool on_loop() const noexcept { return driver_.is_here(); }
   void run_later(std::function<void()> task);
-  /// Calls start(done), on this thread, and waits until done(status) is called; on the loop it goes on serving meanwhile. What
-  /// start is given must own what it writes to: the wait ends with PMIX_ERR_INIT where the server ends first.
+  /// Calls start(done), on this thread, and waits until done(status) is called; on the loop it goes on
+  /// serving meanwhile. The object that start is given must own what it writes to: the wait ends with
+  /// PMIX_ERR_INIT where the server ends first.
   pmix_status_t await(const std::function<void(Done)>& start);
   void register_nspace(std::string nspace, int local_size, data::Infos infos, Done done);
   void deregister_nspace(std::string nspace, Done done);
@@ -82,13 +87,15 @@ class Server final : ClientConnection::Owner {
   const ChildEnvironment& children() const noexcept { return *children_; }
   LaunchInfo& launch_info() noexcept { return launch_info_; }
   // launch.cpp
-  /// wants_servers: with the contacts of all servers, where the host has made a cluster of them and `fabric` is not needed.
+  /// wants_servers: with the contacts of all servers, where the host has made a cluster of them and `fabric`
+  /// is not needed.
   void setup_application(std::string nspace, Envars envars, std::optional<FabricPlan> fabric,
                          bool wants_servers, std::function<void(pmix_status_t, data::Infos)> done);
   void setup_local_support(std::string nspace, data::Infos infos, Done done);
   void dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done);
-  /// What is here: private values, then the segment. By the calling thread, without the loop: lock-free but for private values.
-  /// key empty: everything about proc. Errors: not_found, outside_scope, corrupt, no_memory.
+  /// Looks among private values, then in the segment. By the calling thread, without the loop: lock-free but
+  /// for private values. key empty: everything about proc. Errors: not_found, outside_scope, corrupt,
+  /// no_memory.
   Result<data::Value> look_up(const pmix_proc_t& proc, std::string_view key,
                               const store::GetDirectives& how) const;
   void get(pmix_proc_t proc, std::string key, data::Infos infos,
@@ -103,17 +110,17 @@ class Server final : ClientConnection::Owner {
   /// Other upcalls than before, for what clients ask from here on; its listener is not called.
   void set_module(const pmix_server_module_t& module, Done done);
   pmix_value_t* keep(data::Value value);
-  /// What other servers have to know to speak to this one.
+  /// Gives what other servers have to know to speak to this one.
   void collect_inventory(std::function<void(pmix_status_t, data::Infos)> done);
   void deliver_inventory(data::Infos infos, Done done);
   void query(link::Query query, Queries::Replied done);
-  /// As HostAttributes::add; without the loop.
+  /// HostAttributes::add(), by the calling thread, without the loop.
   pmix_status_t register_attributes(const std::string& function, std::vector<std::string> attributes);
   /// To the clients of this server that pull the output of its source.
   void deliver_output(OutputBytes output, Done done);
 
  private:
-  Server() = default;
+  Server(const pmix_proc_t& self, std::string host);
   ~Server();
   Result<void> open_segment();
   Result<void> open_cluster(const ClusterSpec& spec);
@@ -123,7 +130,7 @@ class Server final : ClientConnection::Owner {
   void be_introduced(const std::string& nspace, const FabricPlan& plan, std::chrono::seconds limit,
                      const Done& done);
   pmix_status_t take_introductions(const FabricPlan& plan, Bytes body);
-  bool is_cluster_of_host() const noexcept { return cluster_ && !plan_key_; }
+  bool is_cluster_of_host() const noexcept { return cluster_.is_open() && !plan_key_; }
   /// PMIX_ERR_UNREACH: one is refused; a line says why, and the others are taken all the same.
   pmix_status_t take_contacts(const std::vector<std::vector<std::byte>>& contacts);
 
@@ -150,8 +157,8 @@ class Server final : ClientConnection::Owner {
   void tell_of_set(pmix_status_t code, const std::string& name);
 
   base::LogThread log_thread_;  ///< first: all the others log
-  pmix_proc_t self_{};
-  std::string host_name_;
+  const pmix_proc_t self_;
+  const std::string host_name_;
   std::string socket_name_;
   Tokens tokens_;
   std::unique_ptr<ChildEnvironment> children_;
@@ -179,7 +186,7 @@ class Server final : ClientConnection::Owner {
   std::optional<HostListener> host_listener_;  ///< the host accepts
   RendezvousFile rendezvous_file_;             ///< of no path: it has none
   std::vector<ConnectionRef> connections_;
-  std::unique_ptr<Cluster> cluster_;            ///< null: there is no other node
+  Cluster cluster_;
   std::set<std::vector<std::byte>> inventory_;  ///< contacts of other servers that the host has delivered
   std::optional<decltype(FabricPlan::key)>
       plan_key_;  ///< of the launch information by which the cluster was opened

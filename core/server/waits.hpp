@@ -17,7 +17,7 @@ namespace weft::server {
 /// Threads of the host that wait for the loop.
 class Waits {
  public:
-  /// Of one thread; whatever answers later shares it.
+  /// The status that one thread waits for; whatever answers later shares it.
   using Status = std::shared_ptr<std::optional<pmix_status_t>>;
 
   static Status make() { return std::make_shared<std::optional<pmix_status_t>>(); }
@@ -31,7 +31,7 @@ class Waits {
     const std::lock_guard lock(mutex_);
     return outcome(wait);
   }
-  /// The same, within that time.
+  /// Waits for the status for at most `limit`; nothing: it has not come.
   std::optional<pmix_status_t> wait_for(const Status& wait, std::chrono::milliseconds limit) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, limit, [&] { return outcome(wait).has_value(); });
@@ -54,7 +54,8 @@ class Waits {
   bool is_closed_ = false;
 };
 
-/// `reply`, which is called with PMIX_ERR_INIT where all copies of it go without a call: the task that had it was dropped.
+/// `reply`, which is called with PMIX_ERR_INIT where all copies of it go without a call: the task that had it
+/// was dropped.
 template <class... More>
 std::function<void(pmix_status_t, More...)> answered_once(std::function<void(pmix_status_t, More...)> reply) {
   struct Open {

@@ -10,8 +10,8 @@
 namespace weft::topology {
 
 /// Sets a function that returns the topology of the node as XML, for example from the server's job
-/// information. It is called when the topology is first needed; if it returns an empty text, the topology is
-/// discovered instead. Without effect once the topology is loaded.
+/// information. The function is called when the topology is first needed; if it returns an empty text, the
+/// topology is discovered instead. Without effect once the topology is loaded.
 void set_local_xml_source(std::function<std::string()> source);
 
 /// The hwloc_topology_t of this node. The first call loads it; it is never destroyed, because programs keep
@@ -19,10 +19,12 @@ void set_local_xml_source(std::function<std::string()> source);
 /// failed).
 Result<void*> local_topology();
 
-/// The same, or a topology without devices if none is loaded yet: for localities, and never handed out.
+/// The topology of this node, or one without devices if none is loaded yet: for localities, and never handed
+/// out.
 Result<const void*> local_processors();
 
-/// The locality string, with the name of its source, of all processors where the calling thread may run. Errors: not_supported (no module), os.
+/// The locality string, with the name of its source, of all processors where the calling thread may run.
+/// Errors: not_supported (no module), os.
 Result<std::string> own_locality();
 
 /// True if `topology` was returned by local_topology(); such a topology must not be destroyed.

@@ -27,7 +27,7 @@ constexpr weft::topology::Module table{
 
 }  // namespace
 
-// Its name is module_symbol; all other symbols of this library are hidden.
+// The name of this function is module_symbol; all other symbols of this library are hidden.
 extern "C" [[gnu::visibility("default")]] const weft::topology::Module* weft_topology_module() {
   return &table;
 }

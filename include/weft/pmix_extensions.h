@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chapter of the PMIx Standard that these would belong to: Server-Specific Interfaces.
-// What RFCs describe and the Standard has no name for. A program that includes this file runs on Weft only.
+// The names of things that RFCs describe and the Standard has no name for. A program that includes this file
+// runs on Weft only.
 #ifndef WEFT_PMIX_EXTENSIONS_H
 #define WEFT_PMIX_EXTENSIONS_H
 
@@ -19,7 +20,8 @@ extern "C" {
 #define PMIX_GROUP_NOTIFY_EACH "weft.grp.each"
 /// PMIx_Group_construct (bool): the processes that it names hear PMIX_GROUP_REQUESTED.
 #define PMIX_GROUP_NOTIFY_REQ "weft.grp.req"
-/// PMIx_Group_construct, _invite (bool): before a member leaves, the others are asked with PMIX_GROUP_LEAVE_REQUEST.
+/// PMIx_Group_construct, _invite (bool): before a member leaves, the others are asked with
+/// PMIX_GROUP_LEAVE_REQUEST.
 #define PMIX_GROUP_NOTIFY_DEPARTURE "weft.grp.depart"
 /// Calls that name a group (bool): the namespace is a group's name. Weft knows that without it.
 #define PMIX_GROUP_OPERATION "weft.grp.op"
@@ -30,10 +32,11 @@ extern "C" {
 #define PMIX_GROUP_REQUESTED (-2992)
 /// A process asks to join a group of this one. A handler that completes with an error refuses it.
 #define PMIX_GROUP_JOIN_REQUEST (-2993)
-/// A member asks to leave. The same.
+/// A member asks to leave. A handler that completes with an error refuses it.
 #define PMIX_GROUP_LEAVE_REQUEST (-2994)
 
-/// Variables of this process that travel with a job. pattern: names with semicolons between; `?` any one character, `*` the rest.
+/// Variables of this process that travel with a job. pattern: names with semicolons between; `?` any one
+/// character, `*` the rest.
 PMIX_EXPORT pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern,
                                               pmix_info_t directives[], size_t ndirs);
 

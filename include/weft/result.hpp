@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of every function of Weft that can fail. The only file that names tl::, so that a later change to
-// std::expected is a change of this file alone.
+// The result of every function of Weft that can fail. The only file that names tl::, so that a later change
+// to std::expected is a change of this file alone.
 #pragma once
 
 #include <tl/expected.hpp>
@@ -35,7 +35,7 @@ struct Error {
 
 template <class T>
 using Result = tl::expected<T, Error>;
-/// What fail() returns; converts to every Result.
+/// The type that fail() returns; converts to every Result.
 using Unexpected = tl::unexpected<Error>;
 /// Constructs the value of a Result in place: `Result<Value> value(in_place);`
 using tl::in_place;

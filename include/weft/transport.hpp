@@ -54,14 +54,15 @@ struct Capabilities {
   bool backs_memory = false;  ///< expose() allocates every page of the region, so sparse regions become dense
   /// Open operations to a dead peer end by themselves; otherwise the caller needs a deadline.
   bool detects_loss = false;
-  /// What arrives, messages and what is read, comes from holders of Opening::key, once and unchanged, and no other
-  /// process can read it on its way.
+  /// Everything that arrives, messages and bytes that are read, comes from holders of Opening::key, once and
+  /// unchanged, and no other process can read it on its way.
   bool seals = false;
-  /// What get() brings is what lies there: no other process can put bytes on the way. As it is where the fabric seals.
+  /// The bytes that get() brings are those that lie at the peer: no other process can put its own on the way.
+  /// Always so where the fabric seals.
   bool guards_reads = seals;
   bool is_reachable = true;  ///< false: peers cannot connect to it, it has to reach them
-  /// What a process without the key can do that reaches the endpoint's network: one line for administrators; "": it can
-  /// at most keep connections waiting.
+  /// The harm that a process without the key can do if it reaches the endpoint's network, in one line for
+  /// administrators; "": it can at most keep connections waiting.
   const char* risk = "";
 };
 
@@ -116,11 +117,13 @@ class Endpoint {
   virtual ~Endpoint() = default;
   virtual const Capabilities& capabilities() const noexcept = 0;
   virtual const Address& address() const noexcept = 0;
-  /// What carries it, for people: provider, device, address; "": nothing that the name of the transport does not say.
+  /// The provider, device and address that carry the endpoint, for people; "": nothing that the name of the
+  /// transport does not say.
   virtual std::string device() const { return {}; }
 
   /// Connects in the background, at the latest with the first operation, which also shows whether the peer is
-  /// alive. Errors: corrupt (not an address of this transport), peer_lost (nothing listens there, where that is known at once), os.
+  /// alive. Errors: corrupt (not an address of this transport), peer_lost (nothing listens there, where that
+  /// is known at once), os.
   virtual Result<std::unique_ptr<Peer>> reach(const Address& address) = 0;
   /// Errors: invalid (empty), no_memory, os.
   virtual Result<std::unique_ptr<MemoryRegion>> expose(std::span<std::byte> memory) = 0;
@@ -151,7 +154,7 @@ class Endpoint {
   virtual std::optional<int> wait_fd() const noexcept = 0;
 };
 
-/// What an endpoint is opened with. The bytes are the caller's and needed during the call only.
+/// The arguments that an endpoint is opened with. The bytes are the caller's and needed during the call only.
 struct Opening {
   std::string_view
       options{};  ///< the part of WEFT_TRANSPORT after the colon, such as a provider; empty: the best
@@ -164,12 +167,12 @@ struct Opening {
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Errors: not_found (no such provider or device here), invalid, os. `what` explains the error and stays valid
-  /// until the next open() or the end of this object.
+  /// Errors: not_found (no such provider or device here), invalid, os. `what` explains the error and stays
+  /// valid until the next open() or the end of this object.
   virtual Result<std::unique_ptr<Endpoint>> open(const Opening& opening) = 0;
 };
 
-/// What a loadable module defines under the name `weft_transport_module`, with C linkage.
+/// The object that a loadable module defines under the name `weft_transport_module`, with C linkage.
 struct TransportModule {
   static constexpr std::uint32_t current_version = 3;  ///< changes with every change of the types above
   std::uint32_t version = current_version;

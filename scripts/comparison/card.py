@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures over an RDMA device (scripts/compare_fabrics --card): pairs as over TCP, and jobs of two virtual nodes.
+"""Figures over an RDMA device (scripts/compare_fabrics --card): pairs as over TCP, and jobs of two virtual
+nodes.
 
-Everything runs on one processor, and sleeps when there is nothing to do. Between two processors of an emulated machine a
-wake-up waits for the scheduler of the real one, milliseconds on a busy machine, and that would be what is measured.
+Everything runs on one processor, and sleeps when there is nothing to do. Between two processors of an
+emulated machine a wake-up waits for the scheduler of the real one, milliseconds on a busy machine, and that
+would be what is measured.
 """
 import json
 import os
@@ -11,22 +13,27 @@ from pathlib import Path
 
 DEVICES = Path("/sys/class/infiniband")
 PROVIDER, TLS = "verbs;ofi_rxm", "rc_verbs,ud_verbs"
-# What transport/ofi/providers/rxm.cpp chooses for two nodes on a card, and no cache of registrations: all sides have the same.
+# What transport/ofi/providers/rxm.cpp chooses for two nodes on a card, and no cache of registrations: all
+# sides have the same.
 RXM = {"FI_UNIVERSE_SIZE": "16", "FI_OFI_RXM_MSG_TX_SIZE": "64", "FI_OFI_RXM_MSG_RX_SIZE": "64",
        "FI_OFI_RXM_BUFFER_SIZE": "2048", "FI_MR_CACHE_MAX_COUNT": "0"}
 # Patience, on an emulated machine.
 PATIENCE = {"WEFT_LAUNCH_TIMEOUT": "300", "WEFT_LOST_AFTER": "120"}
 RUN_LIMIT_S = 120
 MESSAGE_BYTES, READ_BYTES = 64, 256
-TELLS_OF_LOSS = "bare, that tells of a lost peer"  # a side of ucx alone: what Weft's connections do, and ofi's by themselves
+# This side is measured of ucx alone: Weft's connections tell of a lost peer, and those of ofi do so by
+# themselves.
+TELLS_OF_LOSS = "bare, that tells of a lost peer"
 PAUSE_MS = 50  # as weftbench's let_others_sleep()
 NODES, RANKS = 2, 2  # virtual nodes, and ranks on each
-# A card's first page has room for so many repeats of the first touch; what is longer is asked for by a message.
+# A card's first page has room for so many repeats of the first touch; what is longer is asked for by a
+# message.
 REPEATS = 8
 
 
 def device():
-    """(name, IPv4 address) of the first RDMA device with a network interface that has one; None: there is none."""
+    """(name, IPv4 address) of the first RDMA device with a network interface that has one; None: there is
+    none."""
     for folder in sorted(DEVICES.iterdir()) if DEVICES.is_dir() else ():
         if (folder / "parent").exists():  # Soft-RoCE
             links = [(folder / "parent").read_text(encoding="ascii").strip()]
@@ -89,7 +96,8 @@ class Jobs:
 
 
 def targets():
-    """(what, mode, wait, bytes, side of ours, {fabric: sides, each a list of keys' (fabric, mode, wait, bytes, side) and its name}, largest ratio)."""
+    """(what, mode, wait, bytes, side of ours, {fabric: sides, each a list of keys' (fabric, mode, wait,
+    bytes, side) and its name}, largest ratio)."""
     def bare(mode, size):
         return {fabric: [("bare", [(fabric, mode, "sleep", size, "bare")])] for fabric in ("ofi", "ucx")}
 

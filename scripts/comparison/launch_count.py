@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many launches in a row: which of them hang, lose a rank, tell the wrong exit status or leave something behind."""
+"""Many launches in a row: which of them hang, lose a rank, tell the wrong exit status or leave something
+behind."""
 import re
 import sys
 

@@ -9,7 +9,8 @@ from comparison.node_targets import shape_of
 # The path that Debian's Slurm plugin opens, and the folder of that library.
 PLUGIN_LIBRARY = Path("/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so")
 SIDES = ("weft", "debian")
-# Bench of weftbench: what it may take at most, as a part of what it takes with Debian's library, and its bytes.
+# Bench of weftbench: what it may take at most, as a part of what it takes with Debian's library, and its
+# bytes.
 TARGETS = {
     ("barrier", 0): 1 / 2,
     ("full_fence", 256): 1 / 2,

@@ -100,8 +100,8 @@ class Inside:
 
     @staticmethod
     def reap():
-        """Of what became ours when its parent ended. Only while no child of our own is waited for. False: none is
-        left."""
+        """Of what became ours when its parent ended. Only while no child of our own is waited for. False:
+        none is left."""
         try:
             while os.waitpid(-1, os.WNOHANG)[0] > 0:
                 pass

@@ -29,7 +29,8 @@ class Target:
 
 
 class Results:
-    """Medians of runs by (side, bench, job, bytes); a job is a number of ranks, or hosts and ranks as "4x2"."""
+    """Medians of runs by (side, bench, job, bytes); a job is a number of ranks, or hosts and ranks as
+    "4x2"."""
 
     def __init__(self):
         self.runs = defaultdict(list)
@@ -42,8 +43,8 @@ class Results:
         self.units[bench] = unit
 
     def add_lines(self, side, text, job=None):
-        """JSON lines of weftbench or a floor; other lines are output of launchers. job: what to file them under
-        instead of the number of ranks. Returns how many there were."""
+        """JSON lines of weftbench or a floor; other lines are output of launchers. job: what to file them
+        under instead of the number of ranks. Returns how many there were."""
         count = 0
         for line in text.splitlines():
             if not line.startswith('{"bench":'):
@@ -66,7 +67,8 @@ class Results:
         self.records.append((side, {"bench": bench, "ranks": (hosts or 1) * ranks, "hosts": hosts or 1, "bytes": 0, "median_ns": value}))
 
     def write_lines(self, path, launchers, commit):
-        """All that was measured as lines of weftbench --json, for weftbench --compare and weftplot. launchers: their programs' names, by side."""
+        """All that was measured as lines of weftbench --json, for weftbench --compare and weftplot.
+        launchers: their programs' names, by side."""
         with open(path, "w", encoding="utf-8") as lines:
             for side, record in self.records:
                 origin = {"library": self.libraries.get(side, "none (bare processes)"), "machine": machine(), "launcher": launchers.get(side, "")}

@@ -48,7 +48,8 @@ class Runner:
         return out
 
     def outcome(self, command, limit_s):
-        """Standard output and exit status, or None if it was not done within the limit. Nothing counts as a failure."""
+        """Standard output and exit status, or None if it was not done within the limit. Nothing counts as a
+        failure."""
         command = [str(word) for word in command]
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                  text=True, start_new_session=True, env=self.environment)
@@ -62,7 +63,8 @@ class Runner:
             raise
 
     def run_together(self, side, commands):
-        """Runs all of them at once; the standard output of the first, or None after a failure, which is remembered."""
+        """Runs all of them at once; the standard output of the first, or None after a failure, which is
+        remembered."""
         commands = [[str(word) for word in command] for command in commands]
         if self.verbose:
             print(*("+ " + " ".join(command) for command in commands), sep="\n", file=sys.stderr)

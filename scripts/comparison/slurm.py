@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Debian's Slurm on pretend hosts: a controller on the first, a slurmd and a munged on each, all as root.
 
-The hosts have all files in common but what lies in `folder`/own, which is a file system of its own on each: sockets,
-spools and the plugin's folders have the same names everywhere, as on machines of a cluster.
+The hosts have all files in common but what lies in `folder`/own, which is a file system of its own on each:
+sockets, spools and the plugin's folders have the same names everywhere, as on machines of a cluster.
 """
 import os
 import shutil
@@ -48,7 +48,8 @@ def configuration(names, folder, mpi, scheduler):
 
 
 class Cluster:
-    """Up from the constructor to end(). Failure: RuntimeError that says what did not start and where to look."""
+    """Up from the constructor to end(). Failure: RuntimeError that says what did not start and where to
+    look."""
 
     def __init__(self, inside, folder, mpi=MPI, scheduler=BUILTIN):
         self.inside, self.folder = inside, folder

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Compares what a library exports with the checked-in list:   exports.sh LIBRARY [--update]
-#   Soname libpmix.so.2, no symbol versions, exactly the names in exports.txt. --update rewrites the list; a name that
-#   disappears from it breaks programs, so look at the difference.
+#   Soname libpmix.so.2, no symbol versions, exactly the names in exports.txt. --update rewrites the list; a
+#   name that disappears from it breaks programs, so look at the difference.
 set -u
 library=$1
 list=$(dirname "$0")/exports.txt

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What a client process does not load, by itself or through another library:   loads.sh LIBRARY ONE_THAT_DOES
-#   The libraries that the server's modules use stay out of libpmix: the MPI library in the same process has its own.
-#   ONE_THAT_DOES needs one of them: so that this check is seen to find it.
+#   The libraries that the server's modules use stay out of libpmix: the MPI library in the same process has
+#   its own. ONE_THAT_DOES needs one of them: so that this check is seen to find it.
 set -u
 forbidden='^lib(sodium|fabric|uc[a-z]*|hwloc|numa|zstd)\.so'
 

@@ -60,7 +60,7 @@ static inline void op_done(pmix_status_t status, void* cbdata) {
   pthread_mutex_unlock(&answer->mutex);
 }
 
-/// What the call returned, or, if that was PMIX_SUCCESS, what its callback says.
+/// The status that the call returned, or, if that was PMIX_SUCCESS, its callback's.
 static inline pmix_status_t wait_for(pmix_status_t returned, answer_t* answer) {
   if (PMIX_SUCCESS != returned) {
     return PMIX_OPERATION_SUCCEEDED == returned ? PMIX_SUCCESS : returned;

@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   EXPECT(PMIx_Initialized());
   EXPECT(expected == job_number(PMIX_JOB_SIZE) && me.rank < expected);
 
-  // As Open MPI does it: whatever is returned, wait for the callback.
+  // Open MPI waits for the callback, whatever is returned.
   (void)PMIx_Register_event_handler(NULL, 0, NULL, 0, ignore_event, registered, &handler_answer);
   EXPECT_SUCCESS(wait_for(PMIX_SUCCESS, &handler_answer));
 

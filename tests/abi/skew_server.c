@@ -64,7 +64,7 @@ static void load_number(pmix_info_t* info, const char* key, uint32_t number) {
   PMIX_INFO_LOAD(info, key, &number, PMIX_UINT32);
 }
 
-// What the host says about one rank: a data array of infos.
+// The host's data about one rank: a data array of infos.
 static void load_rank(pmix_info_t* info, pmix_rank_t rank) {
   const uint16_t local = (uint16_t)rank;
   const uint32_t node = 0;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/compare_libraries with two ranks: figures of both libraries come out under each launcher, and nothing stays behind.
+"""scripts/compare_libraries with two ranks: figures of both libraries come out under each launcher, and
+nothing stays behind.
 
 usage: compare_libraries_run_test.py BUILD_FOLDER. Exit status 77: skipped, no hosts can be made here.
 """
@@ -29,7 +30,8 @@ class TwoRanks(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [out.name])
             rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
             self.assertEqual({row["launcher"] for row in rows}, LAUNCHERS, said)
-            for row in rows:  # a rank that ran on the other library ends the script, and a figure that is missing is null
+            # A rank that ran on the other library ends the script, and a figure that is missing is null.
+            for row in rows:
                 self.assertGreater(min(row["weft"] or 0, row["debian"] or 0), 1, f"{row}\n{said}")
             listed = subprocess.run([SCRIPTS / "hosts", "list"], text=True, capture_output=True, check=True).stdout
             self.assertNotIn(f"cl{child.pid}x", listed)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of bench/plot in a real browser, headless: no script error, every picture loads, and no text is cut off at 1280 and at 400 pixels.
+"""The page of bench/plot in a real browser, headless: no script error, every picture loads, and no text is
+cut off at 1280 and at 400 pixels.
 
-Status 77: there is no browser or no gnuplot. A server on loopback hands the page out, beside a page that looks at it in frames of those widths.
+Status 77: there is no browser or no gnuplot. A server on loopback hands the page out, beside a page that
+looks at it in frames of those widths.
 """
 import functools
 import http.server

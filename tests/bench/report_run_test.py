@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/report --small, from nothing to a page that has every picture there is. python3 report_run_test.py BUILD
+"""scripts/report --small, from nothing to a page that has every picture there is.
+
+  python3 report_run_test.py BUILD
 
 Status 77: no root, no mpirun or no gnuplot here, without which some pictures cannot be.
 """

@@ -37,7 +37,8 @@ TEST_P(EndTest, an_endpoint_that_closes_ends_all_of_its_operations) {
     }
   }
   EXPECT_EQ(operations.open(), 0u);
-  // Nothing completes outside of progress(), which was not called: so all of them were canceled, and none succeeded.
+  // Nothing completes outside of progress(), which was not called: so all of them were canceled, and none
+  // succeeded.
   EXPECT_GT(operations.all.size(), 0u);
   EXPECT_EQ(operations.errors, std::vector<Errc>(operations.all.size(), Errc::canceled));
 }
@@ -129,7 +130,8 @@ TEST_P(EndTest, a_region_that_is_gone_is_an_error_for_the_reader) {
   EXPECT_TRUE(target == source);
 }
 
-/// A region ends, and the first done() that this calls destroys the other peer: whose operation has ended by then, too.
+/// A region ends, and the first done() that this calls destroys the other peer: whose operation has ended by
+/// then, too.
 TEST_P(EndTest, a_done_that_destroys_another_peer) {
   const auto a = open(), b = open(), c = open();
   ASSERT_TRUE(a && b && c);

@@ -33,13 +33,13 @@ struct Choice {
   std::size_t bytes_a_peer = 1024;  ///< that may be kept of each that has gone
 };
 
-/// So that a failure names it.
+/// A failure names the choice by this text.
 void PrintTo(const Choice& choice, std::ostream* to);
 
 /// All that this program was built with, whether it works here or not.
 std::vector<Choice> candidates();
-/// Those that open here, tried once; WEFT_TEST_TRANSPORT names the only one to try. One that does not open is left out,
-/// with a line on stderr that says why.
+/// The transports that open here, tried once; WEFT_TEST_TRANSPORT names the only one to try. A transport that
+/// does not open is left out, with a line on stderr that says why.
 const std::vector<Choice>& choices();
 
 /// Counts what completed; keeps its completions in place.

@@ -131,7 +131,7 @@ TEST_P(GetTest, outside_of_the_region_is_an_error_for_the_reader_only) {
     } else {
       EXPECT_EQ(started.error().code, Errc::invalid) << offset;
     }
-    // Both go on as if nothing had been.
+    // The two go on as if nothing had been.
     Operations& right = new_operations();
     read(*l, 0, 0, bytes, right);
     EXPECT_TRUE(right.errors.empty()) << "after " << offset;

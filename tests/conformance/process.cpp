@@ -77,8 +77,8 @@ struct Echo {
   }
 };
 
-/// libfabric's shm names its memory by pid and leaves it when the process is killed: the next process of that pid would
-/// find it.
+/// libfabric's shm names its memory by pid and leaves it when the process is killed: the next process of that
+/// pid would find it.
 void remove_what_it_left(pid_t pid) {
   const auto name = std::to_string(pid) + ":";
   std::error_code ignored;

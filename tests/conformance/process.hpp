@@ -16,14 +16,14 @@ namespace weft::conformance {
 inline constexpr std::string_view child_argument = "--weft-conformance-child";
 int run_child(std::string_view choice);
 
-/// What the child does with messages: it sends those with id_echo back, and counts the others. It exposes
-/// child_region_bytes of pattern(..., child_seed). It ends when its parent is gone.
+/// The child sends messages with id_echo back, and counts the others. The child exposes child_region_bytes of
+/// pattern(..., child_seed), and ends when its parent is gone.
 inline constexpr std::uint16_t id_echo = 1, id_count = 2;
 inline constexpr std::size_t child_region_bytes = std::size_t{1} << 20;
 inline constexpr unsigned child_seed = 77;
 
-/// WEFT_TEST_CHILD_COMMAND in the environment stands before the command that starts it, for example to run it on another
-/// host. It has to become that process, as `exec` does, and to keep its descriptors.
+/// WEFT_TEST_CHILD_COMMAND in the environment stands before the command that starts it, for example to run it
+/// on another host. It has to become that process, as `exec` does, and to keep its descriptors.
 class Child {
  public:
   Child() = default;

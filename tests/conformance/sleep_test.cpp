@@ -167,7 +167,7 @@ TEST_P(SleepTest, an_endpoint_sleeps_only_without_events) {
   const auto peer = reach(*a, *b);
   ASSERT_TRUE(send(*a, *peer, 1, {{}, {}}, sent.next(), {a.get(), b.get()}));
   ASSERT_TRUE(until({a.get(), b.get()}, [&] { return sent.ended == 1 && b->received_count == 1; }));
-  // Both come to rest: what is left to happen by itself happens.
+  // The stations come to rest: what is left to happen by itself happens.
   for (Station* station : {a.get(), b.get()}) {
     const bool rested =
         until({a.get(), b.get()}, [&] { return sleep(*station->endpoint, 20) == Slept::never_woke; });
@@ -189,7 +189,8 @@ class RoomTest : public SleepTest {
   static constexpr std::size_t most_bytes = std::size_t{256} << 20;
   static constexpr int times = 5;
 
-  /// What was started before `again`, with b not progressing and a with nothing left to do; nothing if it never came.
+  /// The number of operations started before `again`, with b not progressing and a with nothing left to do;
+  /// nothing if it never came.
   static std::optional<std::size_t> fill(Station& a, Operations& operations, const Start& start,
                                          std::size_t most) {
     for (std::size_t count = 0; count < most;) {

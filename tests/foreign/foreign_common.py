@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests under launchers that are not ours share: a launch, what it must have said, what it must not have left.
+"""What the tests under launchers that are not ours share: a launch, what it must have said, what it must not
+have left.
 
-ctest sets WEFT_TEST_LIBRARY (the libpmix that servers and ranks must have), MPI_PROGRAMS and FOREIGN_PROGRAMS (folders of
-programs), MPI_PYTHON, and what weftrun_common needs.
+ctest sets WEFT_TEST_LIBRARY (the libpmix that servers and ranks must have), MPI_PROGRAMS and FOREIGN_PROGRAMS
+(folders of programs), MPI_PYTHON, and what weftrun_common needs.
 """
 import os
 import pathlib
@@ -27,7 +28,8 @@ PYTHON_SCRIPTS = ROOT / "tests" / "mpi"
 
 
 def program(name):
-    """The words that start an MPI program: one in Python by its file name, another by the name of its source."""
+    """The words that start an MPI program: one in Python by its file name, another by the name of its
+    source."""
     if name.endswith(".py"):
         return [os.environ["MPI_PYTHON"], "-m", "mpi4py", PYTHON_SCRIPTS / name]
     for folder, prefix in ((os.environ["MPI_PROGRAMS"], "mpi_"), (os.environ["FOREIGN_PROGRAMS"], "foreign_")):
@@ -111,7 +113,8 @@ class Jobs(unittest.TestCase):
 
     def launch(self, command, data=b""):
         launch = Launch(command, self.env, data)
-        self.addCleanup(lambda: launch.status is None and launch.stop())  # a test that failed has not ended it
+        # A test that failed has not ended it.
+        self.addCleanup(lambda: launch.status is None and launch.stop())
         return launch
 
     def start_mpi(self, name, *words, ranks=None, **more):
@@ -169,12 +172,14 @@ class Jobs(unittest.TestCase):
 
 
 def main():
-    """Ends with the first failure: a row of hangs would outlast ctest's limit, which lets no test clean up."""
+    """Ends with the first failure: a row of hangs would outlast ctest's limit, which lets no test clean
+    up."""
     unittest.main(failfast=True)
 
 
 def on_hosts(name, count, run):
-    """run(inside) with that many pretend hosts, seen from the first; skips (status 77) where there can be none."""
+    """run(inside) with that many pretend hosts, seen from the first; skips (status 77) where there can be
+    none."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)  # unittest would go on after any other exception
     made = hosts("up", "--set", name, count)
@@ -190,7 +195,8 @@ def on_hosts(name, count, run):
             try:
                 run(inside)
             finally:
-                hosts("down", "--set", name)  # before the folder goes: each host may have mounted something in it
+                # The hosts end before the folder goes: each may have mounted something in it.
+                hosts("down", "--set", name)
                 inside.end()
     finally:
         hosts("down", "--set", name)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 0 reads standard input to its end; all ranks agree on what it was, and the first prints how many bytes and their sum.
+// Rank 0 reads standard input to its end; all ranks agree on what it was, and the first prints how many bytes
+// and their sum.
 #include <unistd.h>
 
 #include "check.h"

@@ -5,8 +5,8 @@ import pathlib
 from foreign_common import LIBRARY, Jobs
 
 MPIRUN = "mpirun.openmpi"  # `mpirun` may be that of another MPI
-# What travels at the first fence of MPI_Init: all cards; none, and each is fetched when it is first used; the same without
-# waiting for the others.
+# What travels at the first fence of MPI_Init: all cards; none, and each is fetched when it is first used; the
+# same without waiting for the others.
 LAZY = ("--mca", "pmix_base_collect_data", "0")
 MODEXES = {"full": (), "lazy": LAZY, "lazy and async": (*LAZY, "--mca", "pmix_base_async_modex", "1")}
 

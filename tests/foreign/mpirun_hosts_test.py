@@ -28,8 +28,8 @@ class FourHosts(mpirun_common.MpirunJobs):
         self.runs("hello", ranks=16)
 
     def test_spawn(self):
-        """A parent on each host, the children where slots are free, both on the first: on different hosts mpirun starts both as
-        rank 1."""
+        """A parent on each host, the children where slots are free, both on the first: on different hosts
+        mpirun starts both as rank 1."""
         self.slots = 4
         self.runs("spawn", ranks=HOSTS, options=("--map-by", "node"))
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Half of the ranks publish a port, the other half look it up and connect to it; they talk, and the name is taken back.
+// Half of the ranks publish a port, the other half look it up and connect to it; they talk, and the name is
+// taken back.
 #include <string.h>
 
 #include "check.h"

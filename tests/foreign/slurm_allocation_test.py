@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weftrun in allocations of Debian's Slurm: which nodes and slots it takes, what it ends with, what it leaves.
+"""weftrun in allocations of Debian's Slurm: which nodes and slots it takes, what it ends with, what it
+leaves.
 
 Exit status 77: skipped, hosts cannot be made here or there is no Slurm; the reason is printed.
 """

@@ -9,7 +9,8 @@ import pathlib
 import slurm_common
 from comparison.launchers import Slurm
 
-# What Open MPI sends at the first fence of MPI_Init: all cards, or none, and each is fetched when it is first used.
+# What Open MPI sends at the first fence of MPI_Init: all cards, or none, and each is fetched when it is first
+# used.
 LAZY = {"OMPI_MCA_pmix_base_collect_data": "0"}
 ASYNC = {**LAZY, "OMPI_MCA_pmix_base_async_modex": "1"}
 
@@ -28,14 +29,15 @@ def by(kind, direct):
 class Ring(PluginJobs):
     """One of the plugin's collectives, whose messages go directly between nodes or by way of Slurm's daemons.
 
-    By `tree`, with any library, the plugin lets a node go before all have entered the fence; by `mixed` where no data
-    travels. MPI programs need more than that (docs/known_limits.md), and run by `ring` below.
+    By `tree`, with any library, the plugin lets a node go before all have entered the fence; by `mixed` where
+    no data travels. MPI programs need more than that (docs/known_limits.md), and run by `ring` below.
     """
 
     mpi = by("ring", "true")  # by way of Slurm's daemons the plugin takes the tree instead, and says so
 
     def test_fences_that_follow_each_other(self):
-        """No rank leaves before all are through: a node that is early would take the plugin's messages with it."""
+        """No rank leaves before all are through: a node that is early would take the plugin's messages with
+        it."""
         over = pathlib.Path(self.cluster.folder) / "over"
         words, last = [], self.ranks - 1
         for size in (3000, 10, 200_000):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks start two more processes of this program; parents and children talk over the communicator between them.
+// The ranks start two more processes of this program; parents and children talk over the communicator between
+// them.
 #include <string.h>
 
 #include "check.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every decoder of bytes that another process sent, or a user wrote, with valid input to begin from. A new message is a line in one
-// of the messages_*.cpp beside this, what takes several messages a function in peers.cpp, servers.cpp or tcp.cpp; both the test
-// (decoders_test.cpp) and the fuzzer (fuzzer.cpp) walk the list.
+// Every decoder of bytes that another process sent, or a user wrote, with valid input to begin from. A new
+// message is a line in one of the messages_*.cpp beside this, what takes several messages a function in
+// peers.cpp, servers.cpp or tcp.cpp; both the test (decoders_test.cpp) and the fuzzer (fuzzer.cpp) walk the
+// list.
 #pragma once
 
 #include <cstdlib>
@@ -21,7 +22,8 @@ struct Decoder {
   /// True: the bytes are a message. Aborts where a message that was read cannot be written and read again.
   bool (*accepts)(Bytes);
   bool is_open_ended = false;  ///< all that follows belongs to it: a shorter or longer one may be right, too
-  /// Servers say it to each other: its samples are the same in every run, and formats_test.cpp knows their bytes.
+  /// Servers say it to each other: its samples are the same in every run, and formats_test.cpp knows their
+  /// bytes.
   bool is_between_servers = false;
   bool depends_on_library = false;  ///< the bytes of its samples are another library's choice
 };
@@ -35,7 +37,7 @@ inline Encoded encoded(std::string_view text) {
 Encoded a_card_page();
 inline constexpr std::uint64_t card_first = 1024, card_capacity = 4096, card_page_bytes = 4096;
 
-/// What the code under test promises.
+/// A promise of the code under test: ends the process if it does not hold.
 inline void require(bool holds) {
   if (!holds) std::abort();
 }

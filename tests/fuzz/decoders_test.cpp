@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damaged messages through every decoder. What it may not do: read beyond the bytes (asan looks on), ask for much memory,
-// hang, or make something that cannot be sent on.
+// Damaged messages through every decoder. A decoder may not read beyond the bytes (asan looks on), ask for
+// much memory, hang, or make something that cannot be sent on.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same decoders under libFuzzer, which looks for bytes that reach code that none reached before. The first byte of an
-// input says which decoder has the rest. See README.md.
+// The same decoders under libFuzzer, which looks for bytes that reach code that none reached before. The
+// first byte of an input says which decoder has the rest. See README.md.
 #include <algorithm>
 #include <cstdint>
 
@@ -24,8 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-/// Now and then begins from a valid message: lengths and types that fit are hard to guess. So the samples are the corpus that
-/// every run begins with.
+/// Now and then begins from a valid message: lengths and types that fit are hard to guess. The samples are
+/// therefore the corpus that every run begins with.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
                                                unsigned seed) {
   if (seed % 16 == 0) {

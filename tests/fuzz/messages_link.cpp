@@ -85,7 +85,7 @@ data::Value published() {
   return *data::value_of_array(PMIX_PDATA, &found, 1);
 }
 
-/// As a server reads what a client or another server says.
+/// Reads a value as a server reads what a client or another server says.
 bool value_of_stranger(Bytes bytes) {
   const data::OpaqueIgnored ignored;
   const auto value = base::decode<data::Value>(bytes);
@@ -154,7 +154,7 @@ void add_link(Decoders& to) {
   add<QueryAnswer>(to, "query_answer", {&answer});
 }
 
-/// What a client asks the host for, and the host's answers.
+/// The requests of a client to the host, and the host's answers.
 void add_requests(Decoders& to) {
   using namespace link;
   const std::vector<pmix_proc_t> procs{make_proc("a", 0), make_proc("b", PMIX_RANK_WILDCARD)};

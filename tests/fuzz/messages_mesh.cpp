@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between servers: what the mesh and the collectives put in front of each message, and the contact of a server.
+// Between servers: what the mesh and the collectives put in front of each message, and the contact of a
+// server.
 #include "collectives/message.hpp"
 #include "tests/fuzz/decoders.hpp"
 #include "transport/mesh/assemblies.hpp"

@@ -31,7 +31,7 @@ namespace {
 
 using namespace server;
 
-/// What servers say to each other of groups.
+/// The messages of servers to each other about groups.
 void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   const auto proc = link::make_proc("job", 1);
   const link::RankRuns runs{{"job", 1, 3}, {"job", 0, 0}};
@@ -65,10 +65,6 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<NamesInquiry>(to, "names_inquiry", {&names_inquiry});
   const GroupNames group_names{{"g", "other"}};
   add<GroupNames>(to, "group_names", {&group_names});
-  const AttemptInquiry attempt{{{{"job", 1, 2}}, 1, "construct of group g", 1},
-                               {{{"job", 0, 2}}, 3, "construct of group g", 1},
-                               {2, 5}};
-  add<AttemptInquiry>(to, "attempt_inquiry", {&attempt});
   const ConstructFacts facts{true, false, runs, {{"job", 0, 0}}};
   add<ConstructFacts>(to, "construct_facts", {&facts});
   const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true, true, 1};
@@ -112,7 +108,7 @@ bool are_cards(Bytes bytes) {
                            })
       .has_value();
 }
-/// What servers alone know, beside cards and failures.
+/// Reads the records of what servers alone know, beside cards and failures.
 bool are_generated(Bytes bytes) {
   std::uint64_t before = 0;
   (void)store::failure_in(bytes);

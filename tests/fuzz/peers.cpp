@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers that have the key and say what they like, in any order, to the engine of collectives and to rpc: over a simulated
-// network, through their own meshes. Whatever they say, what this node keeps for later is bounded.
+// Servers that have the key and say what they like, in any order, to the engine of collectives and to rpc:
+// over a simulated network, through their own meshes. Whatever they say, what this node keeps for later is
+// bounded.
 #include <deque>
 
 #include "collectives/engine.hpp"
@@ -21,7 +22,7 @@ constexpr std::uint16_t engine_id = 1, rpc_id = 2;
 constexpr NodeNumber node_count = 3;
 constexpr std::uint64_t most_early = 20'000;
 
-/// What a script is made of; of the rest of a byte, which node.
+/// The steps of a script; the rest of a byte says which node.
 enum class Step : std::uint8_t { collective, request, turn, begin, refuse, abort, ask, reply };
 constexpr std::size_t steps = 8;
 

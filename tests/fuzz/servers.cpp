@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All rooms of a server, and another server that has the key and says what it likes: contacts, requests of every type, where its
-// cards lie. Over the transport shm, in one process.
+// All rooms of a server, and another server that has the key and says what it likes: contacts, requests of
+// every type, where its cards lie. Over the transport shm, in one process.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,16 +20,19 @@ namespace {
 
 using namespace server;
 
+std::string host_of(NodeNumber node) {
+  return "host" + std::to_string(node);
+}
+
 std::unique_ptr<Cluster> open_cluster(Loop& loop, NodeNumber self, NodeNumber count) {
   ClusterSpec spec;
   spec.self = self;
   spec.nodes = count;
-  spec.host = "host" + std::to_string(self);
   spec.key = *mesh::JobKey::from(Encoded(mesh::JobKey::bytes, std::byte{7}));
   spec.transport = "shm";
-  auto opened = Cluster::open(loop, spec);
-  require(opened.cluster != nullptr);
-  return std::move(opened.cluster);
+  auto made = std::make_unique<Cluster>(loop, host_of(self));
+  require(made->open(spec).is_open);
+  return made;
 }
 
 /// Node 0 with all its rooms and two ranks of a job of four; node 1 is only its cluster.
@@ -51,8 +54,8 @@ class Servers {
     constexpr auto types = static_cast<unsigned>(RequestType::view_result) + 1;
     const auto type = static_cast<RequestType>(std::to_integer<unsigned>(bytes[0]) % types);
     auto is_answered = std::make_shared<std::optional<pmix_status_t>>();
-    there_->rpc().send(0, type, {bytes.begin() + 1, bytes.end()},
-                       [is_answered](pmix_status_t status, Bytes) { *is_answered = status; });
+    there_->send(0, type, {bytes.begin() + 1, bytes.end()},
+                 [is_answered](pmix_status_t status, Bytes) { *is_answered = status; });
     turns([&] { return is_answered->has_value(); });
     return *is_answered == PMIX_SUCCESS;
   }
@@ -82,15 +85,9 @@ class Servers {
   }
 
   ~Servers() {
-    rooms_->fences.stop_exchanging();
-    rooms_->groups.stop_exchanging();
-    here_->stop();
-    there_->stop();
-    rooms_->cards.close();
-    here_.reset();
+    rooms_->leave_cluster();
+    there_->stop([this] { offered_.reset(); });
     rooms_.reset();
-    offered_.reset();
-    there_.reset();
   }
 
  private:
@@ -100,11 +97,11 @@ class Servers {
     here_ = open_cluster(loop_, 0, 2);
     there_ = open_cluster(loop_, 1, 2);
     require(here_->add(there_->contact()).empty() && there_->add(here_->contact()).empty());
-    offered_ = std::move(*there_->endpoint().expose(memory_));
+    offered_ = std::move(*there_->fabric().endpoint().expose(memory_));
     Rooms::Settings settings;
-    settings.host_name = "host0";
+    settings.host_name = host_of(0);
     rooms_ = std::make_unique<Rooms>(loop_, link::make_proc("server", 0), nullptr, *segment_, tokens_,
-                                     handlers_, here_.get(), settings);
+                                     handlers_, *here_, settings);
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{4}));
     infos.add(PMIX_NUM_NODES, data::Value::of(std::uint32_t{2}));
@@ -113,11 +110,7 @@ class Servers {
     infos.add(PMIX_PROC_MAP, data::Value::of("0,1;2,3"));
     auto& job = rooms_->jobs.announce("job");
     for (std::uint32_t rank = 0; rank < 2; ++rank) job.clients[rank] = {::getuid(), ::getgid(), nullptr};
-    bool is_new = false;
-    require(rooms_->jobs.register_job(job, 2, infos, is_new).has_value());
-    rooms_->cards.offer(job);
-    rooms_->fences.open_job(job);
-    rooms_->jobs.announce_registered("job");
+    require(rooms_->register_nspace("job", 2, infos) == PMIX_SUCCESS);
   }
   template <class Done>
   void turns(Done&& done) {
@@ -173,7 +166,7 @@ bool entered(Bytes bytes) {
   const bool is_taken = cluster->add(bytes).empty();
   for (int i = 0; i < 3; ++i) cluster->turn();
   require(cluster->take_lost().size() <= 1 && cluster->others().size() <= 1);
-  cluster->stop();
+  cluster->stop(nullptr);
   return is_taken;
 }
 Encoded contact_of(NodeNumber node) {
@@ -181,7 +174,7 @@ Encoded contact_of(NodeNumber node) {
   Loop loop(io);
   const auto cluster = open_cluster(loop, node, 3);
   auto out = cluster->contact();
-  cluster->stop();
+  cluster->stop(nullptr);
   return out;
 }
 
@@ -226,7 +219,7 @@ void add_servers(Decoders& to) {
         request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
        &asked,
        true});
-  // Those that end with another status, or are not replied to.
+  // Requests that end with another status, or have no reply.
   const link::EventMessage event{PMIX_ERR_PROC_ABORTED, link::make_proc("job", 3), PMIX_RANGE_NAMESPACE, {}};
   to.push_back({"request_without_success",
                 {request(RequestType::event, event),
@@ -236,8 +229,6 @@ void add_servers(Decoders& to) {
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, true}),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, false}),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, PMIX_LOCALITY_STRING, false}),
-                 request(RequestType::group_attempt, AttemptInquiry{construct, construct, {1}}),
-                 request(RequestType::group_verdict, AttemptInquiry{construct, construct, {1}}),
                  request(RequestType::view_wanted, Views::Request{0, {0}}),
                  request(RequestType::view_result, rival),
                  request(RequestType::group_orphan, OrphanInquiry{{1, 4}, runs}),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport tcp: addresses and keys, bytes before a peer has proved that it has the key, and frames after it has.
+// The transport tcp: addresses and keys, bytes before a peer has proved that it has the key, and frames after
+// it has.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -106,8 +107,9 @@ Result<Encoded> read_all(TlsStream& stream, Bytes wire, std::size_t piece) {
   return out;
 }
 
-/// Records of Weft's are OpenSSL's, and the other way round: what either writes the other reads, in all sizes and pieces and under each
-/// next key; what was changed on its way neither does. The script: whose are Weft's, then steps of four bytes, six at most.
+/// Records of Weft's are OpenSSL's, and the other way round: what either writes the other reads, in all sizes
+/// and pieces and under each next key; what was changed on its way neither does. The script: whose are
+/// Weft's, then steps of four bytes, six at most.
 bool records_beside_openssl(Bytes script) {
   if (script.empty()) return false;
   const bool is_client_wefts = script[0] == std::byte{0};
@@ -162,7 +164,8 @@ Encoded frame(const FrameHeader& header, Bytes body) {
   return std::move(out).take();
 }
 
-/// A server with a region, and a get that is open with its peer; the peer has the key and sends what it likes.
+/// A server with a region, and a get that is open with its peer; the peer has the key and sends what it
+/// likes.
 class Server {
  public:
   static Server& here() {

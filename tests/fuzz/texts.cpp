@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts of users, of Slurm, of hosts, and of ranks about their places. What is read is bounded, and written as it was meant.
+// Texts of users, of Slurm, of hosts, and of ranks about their places. What is read is bounded, and written
+// as it was meant.
 #include <hwloc.h>
 
 #include <map>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A libfabric provider in place of an RDMA card, for want of one: it asks for what cards ask for (the mr_mode bits, small
-// keys, FI_CONTEXT2, small messages), and ends the process where that was not done. Written from the public headers and
-// the manual pages; libfabric loads it by FI_PROVIDER_PATH. It carries bytes between endpoints of one process and of one
-// thread, and does nothing but in fi_cq_read().
+// A libfabric provider in place of an RDMA card, for want of one: it asks for what cards ask for (the mr_mode
+// bits, small keys, FI_CONTEXT2, small messages), and ends the process where that was not done. Written from
+// the public headers and the manual pages; libfabric loads it by FI_PROVIDER_PATH. It carries bytes between
+// endpoints of one process and of one thread, and does nothing but in fi_cq_read().
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the MPI programs share. Every program gets the number of ranks it must see as its first argument, so
-// that N singletons, each of them happy with its own MPI_COMM_WORLD of one, fail loudly. The second argument is the
-// number of ranks on each node, which follow each other.
+// that N singletons, each of them happy with its own MPI_COMM_WORLD of one, fail loudly. The second argument
+// is the number of ranks on each node, which follow each other.
 #pragma once
 
 #include <mpi.h>
@@ -20,8 +20,8 @@ static inline void failed(const char* file, int line, const char* what) {
 }
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, "not true: " #condition))
 
-/// Where WEFT_TEST_LIBRARY names a file, each rank and its server (the parent) must have that file as their libpmix, and rank 0
-/// says so: tests/foreign waits for the line.
+/// Where WEFT_TEST_LIBRARY names a file, each rank and its server (the parent) must have that file as their
+/// libpmix, and rank 0 says so: tests/foreign waits for the line.
 static inline void check_library(void) {
   const char* wanted = getenv("WEFT_TEST_LIBRARY");
   if (wanted == NULL) return;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""mpi4py: pickled objects and buffers through collectives. Argument: the number of ranks that must be there."""
+"""mpi4py: pickled objects and buffers through collectives. Argument: the number of ranks that must be
+there."""
 import sys
 from array import array
 

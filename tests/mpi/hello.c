@@ -36,7 +36,7 @@ static void names_agree_on(MPI_Comm node) {
   CHECK(strcmp(first, mine) == 0);
 }
 
-/// Those ranks share a node that were put there, no more and no less.
+/// The ranks that share a node are those that were put there, no more and no less.
 static void ranks_are_on(MPI_Comm node) {
   int local_rank = -1, local_size = -1, first = rank, last = rank;
   MPI_Comm_rank(node, &local_rank);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which file a process has as its libpmix. Under a launcher that is not ours the test that does not look proves nothing: a
-// rank, or its server, with another library of that name would pass it as well.
+// Which file a process has as its libpmix. Under a launcher that is not ours the test that does not look
+// proves nothing: a rank, or its server, with another library of that name would pass it as well.
 #pragma once
 
 #include <limits.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/// 1 if each libpmix that the process has mapped is the file `wanted`, and there is at least one. By device and inode, seen
-/// from that process: a library that is mounted over another has the other's path.
+/// 1 if each libpmix that the process has mapped is the file `wanted`, and there is at least one. By device
+/// and inode, seen from that process: a library that is mounted over another has the other's path.
 static inline int has_library(pid_t process, const char* wanted) {
   char path[PATH_MAX + 64], line[PATH_MAX + 128], file[PATH_MAX];
   struct stat its, mine;

@@ -11,7 +11,8 @@ def has_library(process, wanted):
 
 
 def check_library(world, check):
-    """Where WEFT_TEST_LIBRARY names a file, each rank and its server (the parent) must have that file as their libpmix."""
+    """Where WEFT_TEST_LIBRARY names a file, each rank and its server (the parent) must have that file as
+    their libpmix."""
     wanted = os.environ.get("WEFT_TEST_LIBRARY")
     if wanted is None:
         return

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""mpi4py: one-sided and shared-memory windows. Arguments: the number of ranks that must be there, and on each node."""
+"""mpi4py: one-sided and shared-memory windows. Arguments: the number of ranks that must be there, and on each
+node."""
 import struct
 import sys
 from array import array

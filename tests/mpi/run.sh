@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs one MPI program and judges what came out:   run.sh LAUNCHER N[:L] NAME PROGRAM [ARGUMENT...]
-#   The program gets N, and L, the ranks on each node (default: all), as its last arguments, and must print "ok NAME N"
-#   exactly once. The line is printed by rank 0 after it has seen N ranks, so N singletons would print it never (size 1)
-#   or N times. No process of the run may be left.
+#   The program gets N, and L, the ranks on each node (default: all), as its last arguments, and must print
+#   "ok NAME N" exactly once. The line is printed by rank 0 after it has seen N ranks, so N singletons would
+#   print it never (size 1) or N times. No process of the run may be left.
 #   LAUNCHER is a command; it may have options of its own, for example "mpirun --oversubscribe".
 set -u
 launcher=$1 ranks=${2%:*} local=${2#*:} name=$3

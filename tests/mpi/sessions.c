@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A session (MPI 4): process sets by name, communicators of them and of a part, without MPI_COMM_WORLD.
-// The first argument is the number of ranks that must be in mpi://WORLD. One session in a process: of several in a row Open MPI 5.0.7's shared
-// memory loses some, under its own mpirun, too (docs/design/openmpi.md).
+// The first argument is the number of ranks that must be in mpi://WORLD. One session in a process: of several
+// in a row Open MPI 5.0.7's shared memory loses some, under its own mpirun, too (docs/design/openmpi.md).
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

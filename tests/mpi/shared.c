@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shared-memory window of the node: what one rank stores, another of the same node loads, and no other node.
+// A shared-memory window of the node: what one rank stores, another of the same node loads, and no other
+// node.
 #include "check.h"
 
 int main(int argc, char** argv) {

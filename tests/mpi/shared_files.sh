@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck disable=SC2016  # the ranks' shells expand the variables
-# Each virtual node has a folder of its own for Open MPI's shared memory, and it is gone after the run however that ends:
-#   shared_files.sh WEFTRUN
+# Each virtual node has a folder of its own for Open MPI's shared memory, and it is gone after the run however
+#   that ends: shared_files.sh WEFTRUN
 set -eu
 weftrun=$1
 unset OMPI_MCA_btl_vader_backing_directory OMPI_MCA_osc_sm_backing_directory OMPI_MCA_osc_rdma_backing_directory

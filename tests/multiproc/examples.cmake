@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Examples that need no MPI, as jobs of four ranks on one node and on two.
 
-# weft_example_test(<name> <exit status> <options of weftrun>...): examples/<name>.c prints what examples/<name>.expected says.
+# weft_example_test(<name> <exit status> <options of weftrun>...): examples/<name>.c prints what
+# examples/<name>.expected says.
 function(weft_example_test name status)
   add_executable(example_${name} ${PROJECT_SOURCE_DIR}/examples/${name}.c)
   target_link_libraries(example_${name} PRIVATE weft_flags pmix)

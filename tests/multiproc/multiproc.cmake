@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One program for all tests with real processes: host, clients and nodes are the same binary under other names. In an order in which
-# sources that are compiled together have no local names in common.
+# One program for all tests with real processes: host, clients and nodes are the same binary under other
+# names. In an order in which sources that are compiled together have no local names in common.
 add_executable(multiproc_test
   host/asks_host.cpp
   host/asks_programs.cpp

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the programs share. Each is told how many ranks there are, and how many on each node, which follow each other.
+// What the programs share. Each is told how many ranks there are, and how many on each node, which follow
+// each other.
 #pragma once
 
 #include <stdio.h>

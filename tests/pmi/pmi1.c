@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program of PMI-1, linked with libpmi.so.0: each rank reads what all others have put, twice. Prototypes as Debian's
-// libpmi0-dev has them.
+// A program of PMI-1, linked with libpmi.so.0: each rank reads what all others have put, twice. Prototypes as
+// Debian's libpmi0-dev has them.
 #include "interfaces.h"
 
 int PMI_Init(int* spawned);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program of PMI-2, linked with libpmi2.so.0: keys of the job, attributes of the node and the job. Prototypes as Debian's
-// libpmi2-0-dev has them.
+// A program of PMI-2, linked with libpmi2.so.0: keys of the job, attributes of the node and the job.
+// Prototypes as Debian's libpmi2-0-dev has them.
 #include "interfaces.h"
 
 int PMI2_Init(int* spawned, int* size, int* rank, int* appnum);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that do not find weftrun, and what it says of them. MPICH_PROGRAM: size.c, compiled by MPICH's compiler;
-OTHER_PMIX: a program that always loads another libpmix, empty where there is none."""
+"""Ranks that do not find weftrun, and what it says of them. MPICH_PROGRAM: size.c, compiled by MPICH's
+compiler; OTHER_PMIX: a program that always loads another libpmix, empty where there is none."""
 import os
 import pathlib
 import sys

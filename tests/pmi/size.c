@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends well if the job has as many ranks as the argument says. Asks for nothing else: a singleton of MPICH that is asked for the size
-// of its universe starts a process manager of its own.
+// Ends well if the job has as many ranks as the argument says. Asks for nothing else: a singleton of MPICH
+// that is asked for the size of its universe starts a process manager of its own.
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""weftpmi as a program: every request of the wire form of PMI-1, and what a program may do instead of asking for something."""
+"""weftpmi as a program: every request of the wire form of PMI-1, and what a program may do instead of asking
+for something."""
 import os
 import pathlib
 import signal
@@ -101,7 +102,8 @@ class Requests(unittest.TestCase):
                                  "cmd=get_result rc=0 msg=success value=b", "cmd=finalize_ack"])
 
     def test_a_value_that_would_end_its_line(self):
-        """Another rank may put any bytes, by other calls than these: they are no lines of the agent's, and no longer than it said."""
+        """Another rank may put any bytes, by other calls than these: they are no lines of the agent's, and no
+        longer than it said."""
         puts = ["a", "x\ncmd=get_result rc=0 msg=success value=INJECTED", "b", "1\t2", "c", 1023 * "c"]
         gets = ("space = init()\n"
                 "assert ask('cmd=barrier_in') == 'cmd=barrier_out'\n"

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stranger on an RDMA fabric, without the key of any job: verbs and rdma_cm, and ofi_rxm's hello as it was recorded.
+// A stranger on an RDMA fabric, without the key of any job: verbs and rdma_cm, and ofi_rxm's hello as it was
+// recorded.
 //
-//   attacker record ADDRESS                           prints the private data of ofi_rxm's hello and where its port stands
-//   attacker connect ADDRESS PORT DATA THEN COUNT     so many connections. DATA: none, garbage, HEX:OFFSET of a recorded hello, whose
-//                                                     port differs each time, HEX:OFFSET:PORT in the name of that port. THEN: close (once established or refused), half (the
-//                                                     connection request only), silent (stays connected), speak (sends garbage)
-//   attacker memory ADDRESS PORT HEX:OFFSET WHAT BASE KEY BYTES    one operation on a connected queue pair: read, write, add, swap
-//   attacker open ADDRESS                             the contrary: accepts any connection, and exposes 64 bytes to all operations. Prints
-//                                                     "port N", "base N" and "key N", and for each line of its standard input "bytes HEX"
+//   attacker record ADDRESS                           prints the private data of ofi_rxm's hello and where
+//                                                     its port stands
+//   attacker connect ADDRESS PORT DATA THEN COUNT     so many connections. DATA: none, garbage, HEX:OFFSET of
+//                                                     a recorded hello, whose port differs each time,
+//                                                     HEX:OFFSET:PORT in the name of that port. THEN: close
+//                                                     (once established or refused), half (the connection
+//                                                     request only), silent (stays connected), speak (sends
+//                                                     garbage)
+//   attacker memory ADDRESS PORT HEX:OFFSET WHAT BASE KEY BYTES    one operation on a connected queue pair:
+//                                                                  read, write, add, swap
+//   attacker open ADDRESS                             the contrary: accepts any connection, and exposes 64
+//                                                     bytes to all operations. Prints "port N", "base N" and
+//                                                     "key N", and for each line of its standard input
+//                                                     "bytes HEX"
 //   attacker datagrams QKEY SEED COUNT QPN...         garbage to queue pairs of unreliable datagrams
 //
-// Each prints a line of what came of it. `connect` then waits for the end of its standard input, and holds what it has opened.
+// Each prints a line of what came of it. `connect` then waits for the end of its standard input, and holds
+// what it has opened.
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
@@ -96,7 +105,8 @@ class Connections {
     check(channel_ != nullptr, "rdma_create_event_channel");
   }
 
-  /// Sends a connection request, and waits for its outcome where has_queue says that the connection is to be established.
+  /// Sends a connection request, and waits for its outcome where has_queue says that the connection is to be
+  /// established.
   Outcome open(const sockaddr_in& to, const std::vector<std::byte>& data, bool has_queue, rdma_cm_id** out) {
     rdma_cm_id* id = nullptr;
     check(rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's card as the card of the fabric reads it, without the rank's or the server's doing: while it is written, half written at every
-// place, and forged.
+// A rank's card as the card of the fabric reads it, without the rank's or the server's doing: while it is
+// written, half written at every place, and forged.
 #include <algorithm>
 #include <array>
 #include <atomic>

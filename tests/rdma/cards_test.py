@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs over a real card: what a program sees is the same as over any network, and cards are read while their owner's daemon sleeps."""
+"""Jobs over a real card: what a program sees is the same as over any network, and cards are read while their
+owner's daemon sleeps."""
 import os
 import pathlib
 import signal
@@ -34,7 +35,8 @@ class OwnersDaemonAsleep(unittest.TestCase):
     WORDS = ["init", "put:{}", "commit", "fence", "reach:here", "only:0", "hold", "get:2", "reach:got", "all", "until:{}", "finalize"]
 
     def touch(self, fabric, size, is_direct):
-        """is_direct: the value comes while the daemon is stopped. Otherwise it comes once the daemon goes on, and not before."""
+        """is_direct: the value comes while the daemon is stopped. Otherwise it comes once the daemon goes on,
+        and not before."""
         flag = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"weftrun-go-{os.getpid()}"
         self.addCleanup(lambda: flag.unlink(missing_ok=True))
         words = [word.format(size) if word.startswith("put") else word.format(flag) for word in self.WORDS]
@@ -117,7 +119,8 @@ class Idle(unittest.TestCase):
     """A job that has nothing to do sleeps on the card's event channel."""
 
     SECONDS = 10
-    MOST = 0.25  # of the time; a daemon that looks again and again takes a processor of the guest's two, or most of it
+    # A part of the time: a daemon that polls takes one of the guest's two processors, or most of it.
+    MOST = 0.25
 
     @staticmethod
     def processor_seconds(pid):
@@ -136,7 +139,8 @@ class Idle(unittest.TestCase):
         words = ["init", "put:200", "commit", "fence", "get:0", "get:1", "collect", "reach:here", "only:0", "hold", "all", "fence", "finalize"]
         with job(fabric, 2, words) as run:
             ranks = run.reach("here", 2)
-            time.sleep(2)  # after traffic a daemon looks for more, for some milliseconds; connections may still be made
+            # After traffic a daemon looks for more, for some milliseconds; connections may still be made.
+            time.sleep(2)
             parts = self.parts([run.server_of(ranks[rank]) for rank in (0, 1)])
             print(f"{fabric}: the daemons of an idle job take {', '.join(f'{100 * part:.1f} %' for part in parts)} of a processor", flush=True)
             self.assertLess(max(parts), self.MOST)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cards that fail: two hosts (scripts/rdma_lab hosts) in an open fence while the link of one goes down, for a moment or for ever, a
-device is removed, or the path between them takes short packets only.
+"""Cards that fail: two hosts (scripts/rdma_lab hosts) in an open fence while the link of one goes down, for a
+moment or for ever, a device is removed, or the path between them takes short packets only.
 Each ends as docs/faults.md says of a network that is gone, or goes on."""
 import subprocess
 import time
@@ -15,7 +15,8 @@ WORDS = ["init", "put:300", "commit", "fence", "get:0", "get:1", "only:1", "unti
 # Nothing that lab1 sends gets through: what a pulled cable is to a card, which goes on trying.
 CABLE_IS_OUT, CABLE_IS_BACK = "tc qdisc add dev eth0 root netem loss 100%", "tc qdisc del dev eth0 root"
 LINK_IS_BACK = "ip link set eth0 up; for try in $(seq 100); do ip -6 addr show dev eth0 scope link -tentative | grep -q fe80 && break; sleep 0.1; done"
-# Packets of the cards' own size do not get through: what a switch with a smaller MTU does. (A packet over the burst is dropped.) The connection of ssh fits.
+# Packets of the cards' own size do not get through: what a switch with a smaller MTU does. (A packet over the
+# burst is dropped.) The connection of ssh fits.
 PATH_IS_NARROW, PATH_IS_WIDE = "tc qdisc add dev eth0 root tbf rate 1gbit burst 1600 limit 1mb", "tc qdisc del dev eth0 root"
 TCP_IS_NARROW, TCP_IS_WIDE = "ip route change 10.99.0.0/24 dev eth0 advmss 1200", "ip route change 10.99.0.0/24 dev eth0"
 CARD_IS_BACK = f"rdma link add {CARD} type rxe netdev eth0"
@@ -43,7 +44,8 @@ class Fault(unittest.TestCase):
         return Job(Shape(HOSTS, (("WEFT_TRANSPORT", FABRICS[fabric]), ("WEFT_LOST_AFTER", str(LOST_AFTER)))), list(words), options=AGENT, ranks=2)
 
     def check_is_lost(self, run, lab1_has_done=True):
-        """The job has ended by the loss of a node, which a line names, and nothing of it is left on either host."""
+        """The job has ended by the loss of a node, which a line names, and nothing of it is left on either
+        host."""
         outcome = run.finish(LONGEST)
         print(f"{self.id().split('.')[-1]}: {outcome.seconds:.0f} s, {outcome.lines()}", flush=True)
         self.assertEqual(outcome.status, 125, outcome)
@@ -108,7 +110,8 @@ class PathOfShortPackets(Fault):
             run.reach("ready")
             self.on_both(PATH_IS_NARROW, PATH_IS_WIDE)
             self.on_both("touch /run/go", "rm /run/go")
-            # rdma_rxe offers what was refused again and again, and holds its process until that gets through. What has said its line is a zombie.
+            # rdma_rxe offers what was refused again and again, and holds its process until that gets through.
+            # What has said its line is a zombie.
             wait_until(lambda: process_state(run.process.pid) in "ZX", "the end of the job", LONGEST)
             self.doCleanups()
             return self.check_is_lost(run, lab1_has_done=False)
@@ -121,7 +124,8 @@ class PathOfShortPackets(Fault):
 
 
 class LinkDown(Fault):
-    """`ip link set down` on lab1. A connection over rdma_rxe fails at once then, where a card would go on trying."""
+    """`ip link set down` on lab1. A connection over rdma_rxe fails at once then, where a card would go on
+    trying."""
 
     def is_lost(self, fabric):
         with self.job(fabric) as run:
@@ -137,8 +141,8 @@ class LinkDown(Fault):
 
 
 class CardRemoved(Fault):
-    """`rdma link delete`, on either host. rdma_cm ends its connections at once, which are those of ofi. All else lives, as rdma_rxe has it, and the device goes when
-    the last process that uses it has ended."""
+    """`rdma link delete`, on either host. rdma_cm ends its connections at once, which are those of ofi. All
+    else lives, as rdma_rxe has it, and the device goes when the last process that uses it has ended."""
 
     def remove(self, here):
         if here:

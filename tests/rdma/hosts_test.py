@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two hosts, each with a card of its own: lab0, where this runs, and lab1, where `ssh` starts weftd (scripts/rdma_lab hosts)."""
+"""Two hosts, each with a card of its own: lab0, where this runs, and lab1, where `ssh` starts weftd
+(scripts/rdma_lab hosts)."""
 import os
 import signal
 import subprocess
@@ -42,7 +43,8 @@ class OwnersDaemonAsleep(unittest.TestCase):
         words = ["init", "put:200", "commit", "fence", "only:0", "reach:ready", "hold", "get:1", "reach:got", "all", "fence", "finalize"]
         with Job(Shape(HOSTS, (("WEFT_TRANSPORT", FABRICS[fabric]), ("WEFT_LOST_AFTER", "1000"))), words, options=AGENT, ranks=2) as run:
             run.reach("ready")
-            on_lab1("pkill", "-STOP", "-x", "weftrun-guard")  # it kills a daemon that hangs; the daemon ends it, stopped or not
+            # The guard kills a daemon that hangs; the daemon ends its guard, stopped or not.
+            on_lab1("pkill", "-STOP", "-x", "weftrun-guard")
             on_lab1("pkill", "-STOP", "-x", "weftd")
             run.release()
             run.reach("got")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests on cards share. They run in a guest of scripts/rdma_lab, with the environment of tests/multiproc."""
+"""What the tests on cards share. They run in a guest of scripts/rdma_lab, with the environment of
+tests/multiproc."""
 import os
 import pathlib
 import subprocess

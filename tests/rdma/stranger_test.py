@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a process without the job's key does on an RDMA fabric, as another user that may use the card: SECURITY.md says what holds.
+"""What a process without the job's key does on an RDMA fabric, as another user that may use the card:
+SECURITY.md says what holds.
 
-The attackers (attacker.cpp, ucp_attacker.cpp) speak verbs, rdma_cm and UCX by themselves; what ofi_rxm says when it connects they have recorded.
+The attackers (attacker.cpp, ucp_attacker.cpp) speak verbs, rdma_cm and UCX by themselves; what ofi_rxm says
+when it connects they have recorded.
 """
 import contextlib
 import os
@@ -22,10 +24,12 @@ ADDRESS = "10.99.0.1"
 OTHER_USER = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all")
 VERBS = ("ofi", "verbs;ofi_rxm")
 UCX = ("ucx", "^tcp")
-# The key of all of UCX's queue pairs of unreliable datagrams: a constant of it, and no secret. With another one a card drops what comes.
+# The key of all of UCX's queue pairs of unreliable datagrams: a constant of it, and no secret. With another
+# one a card drops what comes.
 UCX_QKEY = 0x1ee7a330
 HALF_OPEN = 2000
-# KiB. A connection that ofi_rxm accepts has a receive queue of 64 buffers of 2 KiB and its queue pair. It keeps the buffers for the next.
+# KiB. A connection that ofi_rxm accepts has a receive queue of 64 buffers of 2 KiB and its queue pair. It
+# keeps the buffers for the next.
 MOST_OF_A_CONNECTION = 256
 MOST_BESIDE = 8 << 10
 
@@ -94,7 +98,8 @@ class Attacker:
 
 
 class HeldJob:
-    """A job of two nodes, whose ranks are in fences until go_on() and then until the end; `servers` are its daemons, by node."""
+    """A job of two nodes, whose ranks are in fences until go_on() and then until the end; `servers` are its
+    daemons, by node."""
 
     def __init__(self, test, fabric, prefix=()):
         folder = pathlib.Path(os.environ.get("TMPDIR", "/tmp"))
@@ -126,7 +131,8 @@ class HeldJob:
         self.test.assertIn(b"fences ", outcome.out)
 
     def ends_with_a_line(self, node):
-        """A library that parses what strangers send may end its process: then a line names the node, and nothing is left."""
+        """A library that parses what strangers send may end its process: then a line names the node, and
+        nothing is left."""
         with contextlib.suppress(AssertionError):
             wait_until(lambda: self.job.process.poll() is not None, "the end of the job", 30)
         if self.job.process.poll() is None:
@@ -174,7 +180,8 @@ class Connections(unittest.TestCase):
 
 
     def test_silent_ones_with_little_locked_memory(self):
-        """What a user may lock bounds what strangers take; root's capability, which bounds nothing, is left behind."""
+        """What a user may lock bounds what strangers take; root's capability, which bounds nothing, is left
+        behind."""
         most = 16 << 10  # KiB
         held = HeldJob(self, "ofi", ("prlimit", f"--memlock={most << 10}", "setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"))
         before = held.sizes()[1]
@@ -197,7 +204,8 @@ class Speaking(unittest.TestCase):
             held.ends_with_a_line(1)
 
     def test_a_hello_in_the_name_of_a_node(self):
-        """From the same host, with the port of the other daemon: to ofi_rxm that is the other daemon, which has connected anew."""
+        """From the same host, with the port of the other daemon: to ofi_rxm that is the other daemon, which
+        has connected anew."""
         hello, held = recorded_hello(), HeldJob(self, "ofi")
         with Attacker(held.servers[1:], f"{hello}:{port_of(held.servers[0])}", "silent", 1) as attacker:
             self.assertGreaterEqual(attacker.said()["established"], 1)
@@ -286,7 +294,8 @@ class Memory(unittest.TestCase):
         self.assertRegex(victim.read_well("closed"), "^error ")
 
     def test_where_all_is_allowed(self):
-        """The same operations change memory that is registered for them, so that the test above could fail."""
+        """The same operations change memory that is registered for them, so that the test above could
+        fail."""
         victim = Victim(self, "open", ADDRESS, name="attacker", lines=("port", "base", "key"))
         port, base, key = (int(victim.said[name]) for name in ("port", "base", "key"))
         self.assertEqual(victim.memory(), bytes([1]) + bytes(63))
@@ -296,8 +305,8 @@ class Memory(unittest.TestCase):
 
 
 class MemoryOfUcx(unittest.TestCase):
-    """What UCX 1.13 lets a stranger do that has the address of a worker over a card, and more than it should. A test that fails here says that a
-    newer UCX does better: SECURITY.md and decision 0007 are to follow."""
+    """What UCX 1.13 lets a stranger do that has the address of a worker over a card, and more than it should.
+    A test that fails here says that a newer UCX does better: SECURITY.md and decision 0007 are to follow."""
 
     def carry_out(self, victim, transports, what, offset, key="key"):
         said = ended(program("ucp_attacker"), what, victim.said["address"], victim.said[key], str(offset), env={"UCX_TLS": transports})
@@ -320,7 +329,8 @@ class MemoryOfUcx(unittest.TestCase):
         self.assertNotEqual(victim.memory(), before)
 
     def test_a_region_that_was_closed(self):
-        """UCX would keep what it has registered while its memory is mapped; Weft tells it not to, and a user could."""
+        """UCX would keep what it has registered while its memory is mapped; Weft tells it not to, and a user
+        could."""
         for env, is_open in (({}, False), ({"UCX_IB_REG_METHODS": "rcache"}, True)):
             victim = Victim(self, "serve", *UCX, env=env)
             self.assertEqual(self.carry_out(victim, "^tcp", "get", 0)[0], "Success")
@@ -344,7 +354,8 @@ def byte_of_card(rank, at):
 
 
 def alter(pid, value):
-    """Changes a byte in each copy of the value in the memory that a process shares; returns what puts them back. As root."""
+    """Changes a byte in each copy of the value in the memory that a process shares; returns what puts them
+    back. As root."""
     found = []
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
         for line in maps:
@@ -372,7 +383,8 @@ def alter(pid, value):
 
 
 class ForgedCard(unittest.TestCase):
-    """A byte of a card changes in the page that other nodes read, while the daemon that owns it is stopped and cannot be asked."""
+    """A byte of a card changes in the page that other nodes read, while the daemon that owns it is stopped
+    and cannot be asked."""
 
     SIZE = 200
 

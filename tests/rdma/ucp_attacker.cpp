@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stranger that uses UCX itself to reach a worker of transport/ucx: UCX_TLS says over what.
 //
-//   ucp_attacker WHAT ADDRESS KEY OFFSET   WHAT: get, put, add; 8 bytes at the offset from the region's begin. Prints UCX's word for the
-//                                          outcome and the bytes
+//   ucp_attacker WHAT ADDRESS KEY OFFSET   WHAT: get, put, add; 8 bytes at the offset from the region's
+//                                          begin. Prints UCX's word for the outcome and the bytes
 #include <ucp/api/ucp.h>
 
 #include <chrono>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process that exposes memory over a card, and a well-behaved peer that reads it.
 //
-//   victim serve TRANSPORT OPTIONS             prints "address HEX", "key HEX" and "closed HEX" (the key of a region that is gone), and then,
-//                                              for each line of its standard input, "bytes HEX": all its memory, before and after
-//                                              the region, too. It ends with its standard input
+//   victim serve TRANSPORT OPTIONS             prints "address HEX", "key HEX" and "closed HEX" (the key of a
+//                                              region that is gone), and then, for each line of its standard
+//                                              input, "bytes HEX": all its memory, before and after the
+//                                              region, too. It ends with its standard input
 //   victim read TRANSPORT OPTIONS ADDRESS KEY  prints "bytes HEX": what the region holds, or "error N"
 #include <poll.h>
 #include <sys/mman.h>
@@ -43,7 +44,8 @@ void say(const char* what, Bytes bytes) {
 
 int serve(Endpoint& endpoint) {
   endpoint.on_message([](void*, std::uint16_t, const Message&) noexcept {}, nullptr);
-  // Pages of their own, all of which are there: only a check of the bounds keeps a reader out of those around the region.
+  // Pages of their own, all of which are there: only a check of the bounds keeps a reader out of those around
+  // the region.
   void* const mapped = ::mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return 1;
   const std::span memory(static_cast<std::byte*>(mapped), 4 * page);

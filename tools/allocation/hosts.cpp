@@ -149,7 +149,7 @@ void read_line(std::string_view line, const std::string& where, Collector& hosts
     const auto mention = split_at_colon(part);
     const auto own = mention.slots ? std::optional(slot_count(*mention.slots, where)) : std::nullopt;
     if (own && slots) refuse(where, fmt::format("slots={} is a second number for the same", *slots));
-    // As mpirun(1) has it: a host with a limit and no slots has as many slots as the limit allows.
+    // A host with a limit and no slots has as many slots as the limit allows, as mpirun(1) has it.
     const std::uint32_t room = own ? *own : slots ? *slots : most.value_or(1);
     if (most && *most < room) refuse(where, fmt::format("max_slots={} is less than slots={}", *most, room));
     for (const auto& host_name : names_of(mention, where)) {

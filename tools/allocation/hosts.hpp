@@ -23,13 +23,13 @@ struct Host {
 };
 using Hosts = std::vector<Host>;
 
-/// The values of all --host: "a:2,b", "n[01-04]:8", "[::1]:2". Without a number a mention is one slot. A host that is
-/// named twice has the sum of its slots, at the place of its first mention.
+/// The values of all --host: "a:2,b", "n[01-04]:8", "[::1]:2". Without a number a mention is one slot. A host
+/// that is named twice has the sum of its slots, at the place of its first mention.
 Hosts read_host_option(const std::vector<std::string>& texts);
 
-/// Lines "name [slots=N] [max_slots=N]" or as read_host_option() reads them, '#' begins a comment. Blanks around
-/// '=' and quotes around a word make no difference. `file` is its name, for error
-/// messages.
+/// Lines "name [slots=N] [max_slots=N]" or as read_host_option() reads them, '#' begins a comment. Blanks
+/// around '=' and quotes around a word make no difference. `file` is its name, for
+/// error messages.
 Hosts read_hostfile(std::string_view text, const std::string& file);
 Hosts read_hostfile(const std::string& file);
 

@@ -55,8 +55,8 @@ std::vector<std::uint32_t> slots_of(const Variable& variable, std::size_t nodes)
 
 constexpr const char* first_group = "SLURM_JOB_NODELIST_HET_GROUP_0";
 
-/// It has several groups of nodes, each with variables of its own: the usual name, "_HET_GROUP_" and the
-/// group's number.
+/// Whether the allocation has several groups of nodes, each with variables of its own: the usual name,
+/// "_HET_GROUP_" and the group's number.
 bool is_heterogeneous(const Variable& variable) {
   return variable("SLURM_HET_SIZE").value_or("1") != "1" || variable(first_group);
 }

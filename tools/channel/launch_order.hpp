@@ -30,7 +30,8 @@ struct Launch {
   std::string directory;                 ///< weftrun's own
   job::Mapping mapping;
   std::string processors;  ///< of each node that may be used, as --cpu-list has them; empty: all
-  /// Of each rank, as a rank file has them (placement::read_core_list); empty: there is no rank file.
+  /// The cores of each rank, as a rank file has them (placement::read_core_list); empty: there is no rank
+  /// file.
   std::vector<std::string> core_lists;
   bool sets_openmp = false;     ///< OMP_NUM_THREADS and places follow from mapping.cores_each
   bool merges_errors = false;   ///< standard error of ranks goes where their standard output goes

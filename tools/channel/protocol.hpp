@@ -225,7 +225,8 @@ void fields(Archive& archive, Settled& message) {
   archive(message.other_pmix);
 }
 
-/// The reporting daemon has lost another one: calls of its ranks fail for that, and what follows from it is reported later.
+/// The reporting daemon has lost another one: calls of its ranks fail for that, and what follows from it is
+/// reported later.
 struct PeerLost {
   static constexpr MessageType type = MessageType::peer_lost;
   std::uint32_t node = 0;

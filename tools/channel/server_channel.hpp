@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between this server and the other servers of its launch, and word of servers that are lost. They
-// travel as events of the PMIx library (docs/design/nodes.md).
+// Messages between this server and the other servers of its launch, and word of servers that are lost. The
+// messages travel as events of the PMIx library (docs/design/nodes.md).
 #pragma once
 
 #include <pmix_common.h>
@@ -30,10 +30,10 @@ class ServerChannel {
   ServerChannel(const ServerChannel&) = delete;
   ServerChannel& operator=(const ServerChannel&) = delete;
 
-  /// What the other servers need to reach this one.
+  /// The text that the other servers need to reach this one.
   const std::string& contact() const noexcept { return contact_; }
   const std::string& transport() const noexcept { return transport_; }
-  /// The same, and the device that carries it: "ucx:^tcp over mlx5_0:1".
+  /// The transport and the device that carries it: "ucx:^tcp over mlx5_0:1".
   const std::string& way() const noexcept { return way_; }
 
   /// done: on the loop, when messages can be sent to this server; false: the contact cannot be understood.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages between launcher and daemons as bytes and back: the protocol's version, then the fields (base/wire.hpp).
+// The messages between launcher and daemons as bytes and back: the protocol's version, then the fields
+// (base/wire.hpp).
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ class InfoList {
   void add_procs(const char* key, const std::vector<pmix_proc_t>& value);
   /// `value` and its topology stay the caller's; this list does not free them.
   void add_topology(const char* key, pmix_topology_t* value);
-  /// As one PMIX_DATA_ARRAY of PMIX_INFO; takes the entries of `inner`.
+  /// Adds one PMIX_DATA_ARRAY of PMIX_INFO; takes the entries of `inner`.
   void add_array(const char* key, InfoList inner);
 
   pmix_info_t* data() noexcept { return infos_.data(); }

@@ -74,7 +74,7 @@ InfoList session_level(const JobMap& map) {
   return infos;
 }
 
-/// Of this node; each node registers its own.
+/// The infos of this node; each node registers its own.
 InfoList node_level(const JobMap& map) {
   InfoList infos;
   infos.add_u32(PMIX_NODEID, map.node);

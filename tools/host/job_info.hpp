@@ -14,7 +14,7 @@
 namespace weft::host {
 
 /// A job as it is going to run. `apps[a].ranks` is final; ranks are numbered through the apps in their order.
-/// What concerns the job is the same on all its nodes.
+/// The fields that concern the job are the same on all its nodes.
 struct JobMap {
   std::string nspace;
   std::string host;       ///< this node's name
@@ -53,10 +53,10 @@ struct Locality {
 std::string node_list(const JobMap& map);
 std::string rank_list(const JobMap& map);
 
-/// The same on every node but for the arrays of the node and of its ranks, which hold only what does not
-/// follow from the map (docs/design/nodes.md): the server derives everything else. localities: one for each
-/// rank of this node; empty if ranks are not bound. node_map, proc_map: from PMIx_generate_* of the lists
-/// above.
+/// The infos of a job: the same on every node but for the arrays of the node and of its ranks, which hold
+/// only what does not follow from the map (docs/design/nodes.md): the server derives everything else.
+/// localities: one for each rank of this node; empty if ranks are not bound. node_map, proc_map: from
+/// PMIx_generate_* of the lists above.
 InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, const std::string& node_map,
                   const std::string& proc_map);
 

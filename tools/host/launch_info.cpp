@@ -30,7 +30,8 @@ struct Buffer {
   ~Buffer() { PMIx_Data_buffer_destruct(&held); }
 };
 
-/// The directives of PMIx_server_setup_application. The ranks have all of weftrun's environment, so nothing of it is harvested.
+/// The directives of PMIx_server_setup_application. The ranks have all of weftrun's environment, so nothing
+/// of it is harvested.
 InfoList directives_of(const std::vector<job::App>& apps, Servers servers) {
   InfoList all;
   all.add_bool(PMIX_SETUP_APP_ENVARS, false);
@@ -56,7 +57,7 @@ pmix_status_t pack(pmix_info_t infos[], std::size_t count, std::string& out) {
   return status;
 }
 
-/// What unpack() has read; frees it.
+/// The infos that unpack() has read; frees them.
 struct Unpacked {
   std::vector<pmix_info_t> infos;
   ~Unpacked() {
@@ -82,7 +83,7 @@ bool unpack(const std::string& bytes, Unpacked& out) {
          buffer.held.unpack_ptr == buffer.held.base_ptr + buffer.held.bytes_used;
 }
 
-/// What a call hands to its callback, on the library's thread.
+/// The result that a call hands to its callback, on the library's thread.
 struct Gathered {
   std::promise<pmix_status_t> status;
   std::string bytes;

@@ -77,7 +77,7 @@ std::string generated(pmix_status_t (*generate)(const pmix_cpuset_t*, char**), h
   return result;
 }
 
-/// Of ranks that are bound; those of others the library makes (`weft.unbound`).
+/// The localities of ranks that are bound; the library makes those of other ranks (`weft.unbound`).
 std::vector<Locality> localities_of(const JobMap& map) {
   std::vector<Locality> localities;
   if (map.policy.bind == job::BindTo::none) return localities;
@@ -140,7 +140,7 @@ void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_
       code, source, range, infos.data(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
 }
 
-/// What each event of a job has. The library adds the time.
+/// The infos that each event of a job has. The library adds the time.
 InfoList about_job(const std::string& nspace) {
   InfoList infos;
   infos.add_string(PMIX_NSPACE, nspace);
@@ -150,8 +150,8 @@ InfoList about_job(const std::string& nspace) {
 
 }  // namespace
 
-/// Called on the library's thread. They only record what happened: the library must not wait for the loop of
-/// the tool.
+/// The upcalls run on the library's thread and only record what happened: the library must not wait for the
+/// loop of the tool.
 struct Upcalls {
   static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
                                  void*) {
@@ -171,7 +171,8 @@ struct Upcalls {
     return PMIX_OPERATION_SUCCEEDED;
   }
 
-  /// Of another rank's event with this code nothing follows but that the end of a rank is waited for a moment longer.
+  /// Any rank can raise an event with this code. From a forged one nothing follows but that the end of a rank
+  /// is waited for a moment longer.
   static void lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], std::size_t count,
                    pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done, void* cookie) {
     Server* server = current.load(std::memory_order_acquire);
@@ -337,7 +338,8 @@ void Server::announce_end(Rank rank, int wait_status) const {
     raise_event(code, &name, range, infos);
   };
   raise(PMIX_EVENT_PROC_TERMINATED, false);
-  // The library has told of a connection that was lost (PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC), default handlers too.
+  // The library has told of a connection that was lost (PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC),
+  // default handlers too.
   if (how != PMIX_SUCCESS && how != PMIX_ERR_PROC_TERM_WO_SYNC) raise(how, is_recoverable_ && !left_unsynced);
 }
 

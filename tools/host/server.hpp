@@ -26,10 +26,11 @@ struct AbortRequest {
   std::vector<job::Rank> named;  ///< the ranks to end, ascending; empty: the whole job
 };
 
-/// One object at a time in a process, for the library has one server role. The destructor ends that.
+/// The PMIx server of this process. A process has one object at a time, for the library has one server role;
+/// the destructor ends that role.
 class Server {
  public:
-  /// These run on a thread of the library.
+  /// The callbacks run on a thread of the library.
   struct Events {
     std::function<void(AbortRequest)> abort;  ///< before the reply to the rank that called
     /// A rank had connected, and the library reports it only now, after mark_ended() for it: PMIx_Init does
@@ -47,19 +48,22 @@ class Server {
   /// Throws Stop (own_failure).
   void register_job(const JobMap& map, const std::vector<job::Rank>& local, Events events);
 
-  /// `inherited` as it is to be for a process of this rank, which may be on another node: with the changes of the launch information, and with
-  /// what the process needs to find the server. Each "NAME=VALUE". Throws Stop (own_failure).
+  /// `inherited` as it is to be for a process of this rank, which may be on another node: with the changes of
+  /// the launch information, and with what the process needs to find the server. Each "NAME=VALUE". Throws
+  /// Stop (own_failure).
   std::vector<std::string> environment_of(job::Rank rank, const std::vector<std::string>& inherited) const;
 
   /// The rank's process has ended with status 0.
   void mark_ended(job::Rank rank) noexcept;
 
-  /// Raises the events of a process's end: PMIX_EVENT_PROC_TERMINATED and, of one that has failed, the code of how. Default
-  /// handlers hear the latter if the job goes on and the library has not told them that the connection is lost.
+  /// Raises the events of a process's end: PMIX_EVENT_PROC_TERMINATED and, of one that has failed, the code
+  /// of how. Default handlers hear the latter if the job goes on and the library has not told them that the
+  /// connection is lost.
   void announce_end(job::Rank rank, int wait_status) const;
 
-  /// Raises an event of the whole job for the tools of this server: PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, or with an ending
-  /// PMIX_EVENT_JOB_END. The last is on its way to them before this object ends. nspace: of the job.
+  /// Raises an event of the whole job for the tools of this server: PMIX_EVENT_JOB_START,
+  /// PMIX_LAUNCH_COMPLETE, or with an ending PMIX_EVENT_JOB_END. The last is on its way to them before this
+  /// object ends. nspace: of the job.
   void announce_job(pmix_status_t code, const std::string& nspace) const;
   void announce_end_of_job(const std::string& nspace, const job::Ending& ending) const;
 
@@ -73,8 +77,9 @@ class Server {
   /// Any thread. A rank that has finalized was connected too.
   bool has_connected(job::Rank rank) const noexcept;
   bool has_finalized(job::Rank rank) const noexcept;
-  /// The first rank, on any node, of which the library says that its connection was lost. Calls of other ranks that fail for that fail later:
-  /// what is seen of their processes by then has this behind it. Nothing: no rank.
+  /// The first rank, on any node, of which the library says that its connection was lost. Calls of other
+  /// ranks that fail for that fail later: what is seen of their processes by then has this behind it.
+  /// Nothing: no rank.
   std::optional<job::Rank> first_lost() const noexcept;
   std::uint32_t count_connected() const noexcept;
 

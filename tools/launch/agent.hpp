@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How daemons are started on other nodes. It appears on command lines, so it holds nothing secret.
+// How daemons are started on other nodes. An agent's words appear on command lines, so they hold nothing
+// secret.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;
 
-/// As execvp(3) looks for it; nothing: it is not there or cannot be executed.
+/// Finds an executable as execvp(3) does; nothing: it is not there or cannot be executed.
 std::optional<std::string> find_executable(const std::string& name) {
   const auto is_executable = [](const std::string& path) {
     struct stat status {};
@@ -166,7 +166,7 @@ void Agents::Pool::report(Failure failure) {
 }
 
 void Agents::Pool::write_input(const AgentPtr& agent) {
-  // An error means that it does not read. Its end is reported too, and explains more.
+  // An error means that the agent does not read. The agent's end is reported too, and explains more.
   asio::async_write(
       agent->input, asio::buffer(agent->unwritten),
       [agent](const asio::error_code&, std::size_t) { base::SecretText().swap(agent->unwritten); });

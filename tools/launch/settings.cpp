@@ -36,7 +36,7 @@ std::vector<std::string> server_settings(char* const* inherited) {
 void adopt_settings(const std::vector<std::string>& settings) {
   for (const auto& setting : settings) {
     const auto name = name_part(setting);
-    // Which ports may be opened is the node's own matter.
+    // The ports that may be opened are the node's own matter.
     const bool is_own = name == base::setting_of(base::Variable::ports).name;
     ::setenv(std::string(name).c_str(), setting.c_str() + name.size() + 1, is_own ? 0 : 1);
   }

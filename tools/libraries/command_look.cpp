@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_named_files = 64, most_words = 4096, most_bytes = 65536;
 constexpr std::string_view between_words = " \t\r\n\"'`;&|()<>={}$,";
-/// What a script of Python loads.
+/// The module that a script of Python loads.
 constexpr std::string_view python_binding = "mpi4py";
 
 /// The beginning of a plain file; empty for anything else.

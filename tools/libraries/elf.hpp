@@ -19,7 +19,8 @@ struct Needs {
   std::string rpath, runpath;      ///< as they stand there
 };
 
-/// None: no dynamically linked ELF file for 64-bit little-endian machines, or a damaged one. Reads some KiB, whatever the file says.
+/// The libraries that a file needs; nothing: it is no dynamically linked ELF file for 64-bit little-endian
+/// machines, or a damaged one. Reads some KiB, whatever the file says.
 std::optional<Needs> read_needs(const Read& read);
 
 }  // namespace weft::libraries

@@ -29,7 +29,7 @@ void add_list(std::vector<std::string>& folders, const std::string& list) {
   }
 }
 
-/// What the system's administrator has added to the loader's folders.
+/// Adds the folders that the system's administrator has added to the loader's.
 void add_configured(std::vector<std::string>& folders) {
   std::error_code error;
   for (fs::directory_iterator at("/etc/ld.so.conf.d", error), end; !error && at != end; at.increment(error)) {

@@ -30,7 +30,7 @@ std::string signal_name(int signal) {
   return fmt::format("signal {} (SIG{})", signal, abbreviation);
 }
 
-/// What helps most with a process that this signal ended.
+/// The advice that helps most with a process that this signal ended.
 std::string signal_advice(int signal, bool core_dumped, const Where& where) {
   switch (signal) {
     case SIGKILL:

@@ -64,7 +64,7 @@ std::string start_failed(const Where& where, std::string_view step, int error,
 std::string bad_launch_timeout(std::string_view text);
 std::string no_key(int error);
 std::string listens_nowhere();
-/// Of a daemon, to weftrun.
+/// A daemon's line, to weftrun.
 std::string nodes_out_of_reach();
 std::string node_did_not_report(std::string_view host, double seconds, std::string_view command);
 /// Where a start takes long, for a terminal. missing: the hosts that it waits for.
@@ -73,7 +73,7 @@ std::string still_starting(std::size_t daemons, std::size_t reported, std::size_
 std::string node_did_not_start(std::string_view host, double seconds,
                                std::string_view consequence = end_of_job);
 std::string node_lost(std::string_view host, std::string_view why, std::string_view consequence = end_of_job);
-/// Of a transport that the user has not asked for, before anything was launched.
+/// A transport that the user has not asked for is given up before anything was launched.
 std::string other_transport(std::string_view host, std::string_view here, std::string_view transport);
 /// The daemon had reported before. how: the end of its agent, as launch::agent_end() describes it.
 std::string daemon_ended(std::string_view host, std::string_view how,
@@ -92,13 +92,16 @@ std::string rank_killed(const Where& where, int signal, bool core_dumped,
 std::string rank_failed(const Where& where, int status, bool in_between,
                         std::string_view consequence = end_of_job);
 std::string rank_left_without_finalize(const Where& where, std::string_view consequence = end_of_job);
-/// What another rank has failed for, perhaps. all: ascending, at least `first`.
+/// Ranks that never called PMIx_Init, for which another rank may have failed. all: ascending, at least
+/// `first`.
 std::string ended_without_init(const Where& first, const std::vector<job::Rank>& all);
 std::string rank_aborted(const Where& where, int status, std::string_view text,
                          const std::vector<job::Rank>& named);
-/// ranks: that run although they have got SIGKILL. nodes: of daemons that have not reported the end of theirs.
+/// ranks: that run although they have got SIGKILL. nodes: of daemons that have not reported the end of
+/// theirs.
 std::string left_behind(const std::vector<Where>& ranks, const std::vector<std::string>& nodes);
-/// No rank of the job ever called PMIx_Init, although a program of this interface was to. Empty: nothing speaks for that.
+/// No rank of the job ever called PMIx_Init, although a program of this interface was to. Empty: nothing
+/// speaks for that.
 std::string not_of_the_job(std::string_view program, const job::Interface& interface, std::uint32_t size);
 /// Ranks have ended without having reached the server, and another PMIx library was opened meanwhile.
 struct OtherLibrary {

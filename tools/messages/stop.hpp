@@ -10,7 +10,8 @@ namespace weft::messages {
 /// Exit statuses that are weftrun's own; docs/man/weftrun.1 lists them. All others come from a rank.
 namespace exit_status {
 constexpr int usage = 2;  ///< the command line is wrong
-/// Of a daemon: its node and the launcher do not reach each other by the transport that the launcher has chosen.
+/// The exit status of a daemon whose node and the launcher do not reach each other by the transport that the
+/// launcher has chosen.
 constexpr int no_transport = 123;
 constexpr int timed_out = 124;       ///< --timeout ended the job
 constexpr int own_failure = 125;     ///< weftrun could not do its part

@@ -17,8 +17,8 @@ enum class RankBy { slot, node, listed };
 
 /// Node i has counts[i] ranks of each app; ranks are numbered through the apps in their order. Within an app
 /// they are numbered beginning with node `first_node` and going round all nodes: by slot, all ranks of a
-/// node, then those of the next; by node, one rank of each node that has one left, then again. `listed`: each rank's node is
-/// in a list, from a rank file.
+/// node, then those of the next; by node, one rank of each node that has one left, then again. `listed`: each
+/// rank's node is in a list, from a rank file.
 struct Distribution {
   struct AppShare {
     RankBy order = RankBy::slot;
@@ -34,8 +34,8 @@ struct Distribution {
   std::uint32_t size() const noexcept;  ///< ranks of the job
 };
 
-/// Text such as "3;slot@0:2x4,1x2;node@1:3x1;list:2x0,1x2": nodes, then for each app runs of nodes with equally many
-/// ranks, or of ranks on the same node.
+/// Text such as "3;slot@0:2x4,1x2;node@1:3x1;list:2x0,1x2": nodes, then for each app runs of nodes with
+/// equally many ranks, or of ranks on the same node.
 std::string encode(const Distribution& distribution);
 
 /// Throws Stop (own_failure) if the text is no distribution, or has more nodes or ranks than these.

@@ -39,7 +39,7 @@ Binding binding_to(hwloc_obj_t object, const char* kind) {
   return binding;
 }
 
-/// These cores, or hardware threads.
+/// The binding to these cores, or hardware threads.
 Binding binding_to(std::span<const Slot> units, const char* kind) {
   if (units.size() == 1) return binding_to(units.front().unit, kind);
   Binding binding;
@@ -91,8 +91,8 @@ std::vector<Bundles> bundles_of(const std::vector<std::vector<Slot>>& groups, st
   return all;
 }
 
-/// A bundle for each rank, in the order of ranks. Ranks that are dealt to nothing get theirs of one NUMA node or of one socket
-/// each, if that leaves room for all.
+/// A bundle for each rank, in the order of ranks. Ranks that are dealt to nothing get theirs of one NUMA node
+/// or of one socket each, if that leaves room for all.
 Bundles bundles_for(const std::vector<Slot>& slots, std::uint64_t ranks, const Policy& policy) {
   if (const auto holder = holder_for(policy.map); holder != nullptr)
     return round_robin(bundles_of(groups_of(slots, holder), policy.cores_each));
@@ -131,7 +131,7 @@ std::vector<Binding> bind_bundles(hwloc_topology_t topology, std::uint32_t ranks
   return bindings;
 }
 
-/// What a rank at this slot is bound to; null: the slot's own core or thread.
+/// The object that a rank at this slot is bound to; null: the slot's own core or thread.
 struct Place {
   hwloc_obj_t object;
   const char* kind;
@@ -156,7 +156,8 @@ Place place_of(const Slot& slot, job::BindTo bind) noexcept {
   return {slot.unit, "core"};
 }
 
-/// Virtual machines often hide their caches; to bind to cores in their place would be something else than what is asked for.
+/// Virtual machines often hide their caches; to bind to cores in their place would be something else than
+/// what is asked for.
 void check_caches(const std::vector<Slot>& slots, const Policy& policy, std::string_view host) {
   const auto is_lacking = [&](bool is_asked_for, Holder cache) {
     return is_asked_for &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many ranks of each program go to each node, and in which order: a pure function of the nodes' slots and
-// of what the user asks for. Which processors it gets there is decided in mapping.hpp.
+// of what the user asks for. The processors that a rank gets there are decided in mapping.hpp.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,8 @@ struct Pool {
   std::vector<std::size_t> programs;  ///< their numbers
 };
 
-/// The hosts are those of all pools, in the order of their first mention; one that several have has the sum of their slots.
+/// The hosts are those of all pools, in the order of their first mention; one that several have has the sum
+/// of their slots.
 struct Placed {
   allocation::Hosts hosts;
   Distribution distribution;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ranks of a machine are bound: what follows from the options, the number of ranks and that of cores. Pure functions.
+// How the ranks of a machine are bound: what follows from the options, the number of ranks and that of cores.
+// Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +33,9 @@ struct Share {
   std::uint32_t slots = 0;
 };
 
-/// Ranks that fill the slots of their machine have its cores in equal parts. Others are not bound: a rank may have threads, and
-/// another run may be beside this one, which would be given the same cores. Nor is a single rank, for which the
-/// part is the whole, nor ranks that outnumber the cores.
+/// Ranks that fill the slots of their machine have its cores in equal parts. Other ranks are not bound: a
+/// rank may have threads, and another run may be beside this one, which would be given the same cores. A
+/// single rank, for which the part is the whole, is not bound either, nor are ranks that outnumber the cores.
 Policy choose_policy(const Share& share, const Processors& processors, const job::Mapping& mapping) noexcept;
 
 /// The word for what a rank has so many of: "core", "hwthread".

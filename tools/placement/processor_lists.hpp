@@ -25,8 +25,8 @@ struct CoreRange {
   bool operator==(const CoreRange&) const = default;
 };
 
-/// What a rank file says after slot=: "0-3,8" (cores of the node), "1:0-2,5" (cores 0 to 2 and 5 of socket 1), "0:*,1:0"
-/// (socket 0, and the first core of socket 1), "*". A socket holds until the next is named.
+/// The text of a rank file after slot=: "0-3,8" (cores of the node), "1:0-2,5" (cores 0 to 2 and 5 of socket
+/// 1), "0:*,1:0" (socket 0, and the first core of socket 1), "*". A socket holds until the next is named.
 std::optional<std::vector<CoreRange>> read_core_list(std::string_view text, std::string& complaint);
 
 }  // namespace weft::placement

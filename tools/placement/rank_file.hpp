@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --rankfile: which host and which cores each rank has, line by line. Text in, values out; errors are thrown as Stop (usage) with
-// one line that names file and line.
+// --rankfile: which host and which cores each rank has, line by line. Text in, values out; errors are thrown
+// as Stop (usage) with one line that names file and line.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct RankFile {
   std::vector<RankPlace> places;  ///< of ranks 0, 1, 2 ... each one
 };
 
-/// Lines "rank N=HOST slot=CORES"; without slot= a rank has all cores. '#' begins a comment. No rank may have two places, or none while a higher
-/// one has some.
+/// Lines "rank N=HOST slot=CORES"; without slot= a rank has all cores. '#' begins a comment. No rank may have
+/// two places, or none while a higher one has some.
 RankFile read_rank_file(std::string_view text, const std::string& name);
 RankFile read_rank_file(const std::string& name);
 

@@ -7,7 +7,7 @@ namespace weft::placement {
 namespace {
 
 hwloc_obj_t holder_of(hwloc_obj_t unit, const std::vector<hwloc_obj_t>& holders) {
-  // Of several nodes that hold a core (memory on the package and beside it) the first is the usual memory.
+  // Where several nodes hold a core (memory on the package and beside it) the first is the usual memory.
   const auto holds = [unit](hwloc_obj_t holder) {
     return hwloc_bitmap_isincluded(unit->cpuset, holder->cpuset) != 0;
   };

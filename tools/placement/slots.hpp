@@ -12,7 +12,8 @@
 
 namespace weft::placement {
 
-/// What a rank can be bound to: a core or a hardware thread, and what it belongs to. Null: not known.
+/// A place that a rank can be bound to: a core or a hardware thread, with the caches, memory and socket that
+/// it belongs to. Null: not known.
 struct Slot {
   hwloc_obj_t unit;
   hwloc_obj_t core;
@@ -26,14 +27,15 @@ using Holder = hwloc_obj_t Slot::*;
 /// count as cores.
 std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads);
 
-/// What ranks that are mapped so are dealt to; null: to nothing, they take one core after the other.
+/// The object to which ranks that are mapped so are dealt; null: none, they take one core after the other.
 Holder holder_for(job::MapBy map) noexcept;
 
-/// The slots of each holder, the holders in the order in which they first appear; null: all slots are one group.
+/// The slots of each holder, the holders in the order in which they first appear; null: all slots are one
+/// group.
 std::vector<std::vector<Slot>> groups_of(const std::vector<Slot>& slots, Holder holder);
 
-/// One of each group in turn; within a group in their order. A smaller group drops out when all of it is dealt: none is used twice
-/// while another is free.
+/// One of each group in turn; within a group in their order. A smaller group drops out when all of it is
+/// dealt: none is used twice while another is free.
 template <class Dealt>
 std::vector<Dealt> round_robin(const std::vector<std::vector<Dealt>>& groups) {
   std::size_t longest = 0;

@@ -18,9 +18,9 @@ struct TopologyCloser {
 };
 using Topology = std::unique_ptr<hwloc_topology, TopologyCloser>;
 
-/// From here on hwloc opens none of its plugins in this process, also for the PMIx server in it, unless the user has named a folder of them: they
-/// find devices (PCI, GPUs), and to open them takes longer than all that is asked of hwloc here. Sets a variable of the environment: call it while
-/// the process has one thread.
+/// From here on hwloc opens none of its plugins in this process, also for the PMIx server in it, unless the
+/// user has named a folder of them: they find devices (PCI, GPUs), and to open them takes longer than all
+/// that is asked of hwloc here. Sets a variable of the environment: call it while the process has one thread.
 void leave_out_plugins();
 
 /// The machine as far as this process may use it (cgroup and affinity mask). Takes milliseconds. Throws Stop.
@@ -34,8 +34,8 @@ Topology described_topology(const std::string& description);
 /// Counts in a topology what count_processors() counts in this machine.
 Processors processors_in(hwloc_topology_t topology);
 
-/// Leaves only these processors (the operating system's numbers) in a topology. host: its node, for the line. Throws Stop (usage) where one
-/// is not there.
+/// Leaves only these processors (the operating system's numbers) in a topology. host: its node, for the line.
+/// Throws Stop (usage) where one is not there.
 void keep_only(hwloc_topology_t topology, const std::vector<unsigned>& processors, std::string_view host);
 
 /// All of a kind that have processors, in their logical order.

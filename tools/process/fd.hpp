@@ -49,9 +49,9 @@ void ensure_standard_descriptors();
 /// How many descriptors this process may have; 0: not known.
 unsigned long descriptor_limit() noexcept;
 
-/// Grows the process's table of descriptors, before it has threads. Where threads share the table each doubling of it waits until every
-/// processor has passed through the scheduler (Linux: synchronize_rcu), more than ten milliseconds in which the server would
-/// accept no rank. Cost: 32 KiB of the kernel's memory.
+/// Grows the process's table of descriptors, before it has threads. Where threads share the table each
+/// doubling of it waits until every processor has passed through the scheduler (Linux: synchronize_rcu), more
+/// than ten milliseconds in which the server would accept no rank. Cost: 32 KiB of the kernel's memory.
 void grow_descriptor_table() noexcept;
 
 }  // namespace weft::process

@@ -32,7 +32,7 @@ struct Handover {
   const char* step = nullptr;
 };
 
-/// Signals that the tools catch or ignore; programs start with the system's default. Those that were
+/// Signals that the tools catch or ignore; programs start with the system's default. Signals that were
 /// ignored when weftrun was started (nohup) stay so: weftrun has not changed them.
 constexpr std::array caught = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGURG, SIGTSTP,
                                SIGCONT, SIGCHLD, SIGPIPE, SIGQUIT, SIGTTIN, SIGTTOU};
@@ -70,7 +70,8 @@ int place_streams(const int (&streams)[3]) noexcept {
   return 0;
 }
 
-/// Of this process only: the child shares its parent's memory, not its table of descriptors.
+/// Closes descriptors of this process only: the child shares its parent's memory, not its table of
+/// descriptors.
 void close_all_in(unsigned first, unsigned last) noexcept {
   if (first > last || ::syscall(SYS_close_range, first, last, 0U) == 0) return;
   struct rlimit limit {};  // Linux before 5.9

@@ -144,7 +144,8 @@ std::vector<placement::Binding> LocalRanks::listed_bindings(
   return bindings;
 }
 
-/// A job does without: few programs look for such folders, and those that do have to get on where there are none.
+/// A job does without: few programs look for such folders, and those that do have to get on where there are
+/// none.
 void LocalRanks::name_session_folder(std::vector<std::string>& notes) {
   if (const int error = can_make_session_folder(session_folder_path_); error != 0)
     return notes.push_back(messages::no_session_folder(map_.host, session_folder_path_, error));
@@ -216,7 +217,7 @@ RankIdentity LocalRanks::identity_of(std::size_t index_here) const {
           static_cast<std::uint32_t>(ranks_.size())};
 }
 
-/// What the rank gets beyond what the server makes of inherited_.
+/// The variables that the rank gets beyond those that the server makes of inherited_.
 Variables LocalRanks::own_variables(std::size_t index_here) const {
   Variables own = additions_[map_.app_of(ranks_[index_here])];
   for (auto& variable : rank_environment(identity_of(index_here))) own.push_back(std::move(variable));
@@ -274,7 +275,7 @@ void LocalRanks::await_child() {
 void LocalRanks::reap() {
   const auto all = processes_->reap(events_.other_child);
   for (const auto& [rank, wait_status] : all) {
-    // What failed has its own reason: that it had connected, as may turn out later, is none.
+    // A process that failed has its own reason: that it had connected, as may turn out later, is none.
     if (wait_status == 0) server_->mark_ended(rank);
     if (!server_->has_connected(rank)) server_->deregister(rank);
     events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of this node: planned, started, signalled, reaped, and their orphans ended. The same for weftrun,
-// with the ranks beside it, and for a daemon.
+// The ranks of this node: planned, started, signalled, reaped, and their orphans ended. weftrun uses it
+// for the ranks beside it, and a daemon for its own.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -65,8 +65,8 @@ class LocalRanks {
   /// For the PMIx server; null where no rank is bound.
   hwloc_topology_t topology() const noexcept { return topology_.get(); }
 
-  /// Registers the job with the PMIx server, which has its launch information and must end before this object, and finds the programs, for
-  /// which the ranks' environment has to be known. Throws Stop.
+  /// Registers the job with the PMIx server, which has its launch information and must end before this
+  /// object, and finds the programs, for which the ranks' environment has to be known. Throws Stop.
   void register_with(host::Server& server, job::Pmi pmi);
 
   /// Starts all ranks, or those before the first that cannot be started: then the line and the exit status
@@ -91,12 +91,13 @@ class LocalRanks {
   pid_t pid(job::Rank rank) const noexcept { return processes_->pid(rank); }
   std::uint32_t running() const noexcept { return processes_ ? processes_->running() : 0; }
   std::uint32_t count_connected() const noexcept;
-  /// Of the apps, as this node's files tell.
+  /// The process manager that each app looks for, as this node's files tell.
   const std::vector<job::Interface>& interfaces() const noexcept { return interfaces_; }
   std::vector<std::string> bindings() const;  ///< a line for each rank
   /// Another PMIx library that was opened on this node while ranks ran; empty: none.
   std::string other_pmix() { return libraries_ ? libraries_->opened() : std::string(); }
-  /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have as well.
+  /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have
+  /// as well.
   std::vector<std::string> description() const;
 
  private:

@@ -86,7 +86,8 @@ bool wait_for_end(pid_t pid, int options, std::chrono::milliseconds patience) {
     pollfd watch{process->get(), POLLIN, 0};
     (void)::poll(&watch, 1, static_cast<int>(patience.count()));
   }
-  // It has ended by now, but a debugger may stand between it and its parent; or there was no descriptor to wait with.
+  // The process has ended by now, but a debugger may stand between it and its parent; or there was no
+  // descriptor to wait with.
   for (;;) {
     const auto reaped = ::waitpid(pid, nullptr, options | WNOHANG);
     if (reaped == pid || (reaped < 0 && errno != EINTR)) return true;

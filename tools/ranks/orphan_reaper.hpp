@@ -21,8 +21,10 @@ class OrphanReaper {
   /// orphans. has_other_children: more children that are no orphans will come (agents).
   OrphanReaper(const std::string& mark, pid_t guard, bool has_other_children);
 
-  /// Kills and reaps orphans until none is left, or one has not ended after some seconds; those of an orphan are found in turn.
-  /// ranks: that still run; they are no orphans. Cost: one system call if there is no child; otherwise it reads /proc.
+  /// Kills and reaps orphans until none is left, or one has not ended after some seconds; those of an orphan
+  /// are found in turn.
+  /// ranks: that still run; they are no orphans. Cost: one system call if there is no child; otherwise it
+  /// reads /proc.
   void reap(const std::vector<pid_t>& ranks);
 
  private:
@@ -40,8 +42,8 @@ class OrphanReaper {
 /// A small process that waits for the end of this one. If this process ends without a good-bye (kill -9, a
 /// crash), the guard kills every process that has the mark in its environment; the kernel kills the ranks
 /// themselves at the same moment. A process that has changed both its environment and its parent escapes.
-/// Then the guard removes the folders, those that are there. A process that hangs does not end: once it has called
-/// beat(), silence for `patience` is its end, and the guard kills it.
+/// Then the guard removes the folders, those that are there. A process that hangs does not end: once it has
+/// called beat(), silence for `patience` is its end, and the guard kills it.
 class Guard {
  public:
   static constexpr std::chrono::seconds patience{30};

@@ -135,7 +135,8 @@ void Daemon::await_signal() {
   });
 }
 
-/// On a node without the launcher's input (ssh holds it open) a daemon that hangs would keep its ranks for ever.
+/// On a node without the launcher's input (ssh holds it open) a daemon that hangs would keep its ranks for
+/// ever.
 void Daemon::beat() {
   ranks_.guard().beat();
   beat_.expires_after(std::chrono::seconds(1));
@@ -155,8 +156,8 @@ void Daemon::send_report(const Report& report, channel::ServerChannel::Done done
 
 // ---- orders
 
-/// Obeys the launcher, and for the launch message the server above this one in the tree; another server's order is
-/// replied to and has no effect.
+/// Obeys the launcher, and for the launch message the server above this one in the tree; another server's
+/// order is replied to and has no effect.
 void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::string& bytes,
                      channel::Reply reply) {
   const auto superior = type == channel::MessageType::launch
@@ -189,8 +190,8 @@ void Daemon::decode_and_call(const std::string& bytes, void (Daemon::*what)(cons
   if (const auto message = channel::decode<Message>(bytes)) (this->*what)(*message);
 }
 
-/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, which the launch information
-/// brings: so the server gets it before the job is registered.
+/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, which
+/// the launch information brings: so the server gets it before the job is registered.
 void Daemon::pass_on(const channel::order::Launch& launch, const std::string& bytes) {
   try {
     host::take_launch_info(launch.nspace, launch.launch_info);
@@ -267,7 +268,8 @@ void Daemon::end(const channel::order::End& order) {
   is_ending_ = true;
   if (order.ending) server_->announce_end_of_job(ranks_.map().nspace, *order.ending);
   input_pipes_.close();
-  // Orphans may hold the output pipes open. Ranks that still run are no orphans: on_settled() goes on when they have ended.
+  // Orphans may hold the output pipes open. Ranks that still run are no orphans: on_settled() goes on when
+  // they have ended.
   has_ranks_ ? ranks_.send(SIGKILL) : ranks_.reap_orphans();
   if (agents_) agents_->expect_end();
   exit_when_done();

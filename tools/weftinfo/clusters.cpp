@@ -107,7 +107,7 @@ std::vector<Listed> list_clusters() {
       const Tool tool(server.pid);
       out.push_back({server.pid, server.rank, tool.ask(report_key, true, read_report)});
     } catch (const Stop&) {
-      // It ended, or was stopped, since it answered.
+      // The server ended, or was stopped, since it answered.
     }
   return one_of_each(std::move(out));
 }

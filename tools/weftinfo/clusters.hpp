@@ -17,12 +17,12 @@ struct Listed {
   Cluster cluster;
 };
 
-/// Of the servers of each cluster the one that was started first: that is the launcher, which starts the
+/// One server of each cluster: the one that was started first, which is the launcher, because it starts the
 /// others.
 std::vector<Listed> one_of_each(std::vector<Listed> servers);
-/// Of this machine, ascending by pid. Throws Stop.
+/// The servers of this machine, ascending by pid. Throws Stop.
 std::vector<Listed> list_clusters();
-/// Of all its nodes. pid: of any of its servers on this machine. Throws Stop.
+/// Asks for the cluster with all its nodes. pid: of any of its servers on this machine. Throws Stop.
 Cluster ask_cluster(long pid);
 
 }  // namespace weft::weftinfo

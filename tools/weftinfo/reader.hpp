@@ -16,7 +16,7 @@
 namespace weft::weftinfo {
 
 /// A value of the API, which need not be of the type or hold the keys that one expects: then it reads as
-/// nothing. It lives longer than this.
+/// nothing. The value outlives its Reader.
 class Reader {
  public:
   explicit Reader(const pmix_value_t* value) : value_(value) {}

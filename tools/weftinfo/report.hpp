@@ -12,7 +12,7 @@
 
 namespace weft::weftinfo {
 
-/// Of ranks: not yet in PMIx_Init, in the job, finalized, gone without finalize.
+/// Numbers of ranks: not yet in PMIx_Init, in the job, finalized, gone without finalize.
 using States = std::array<std::uint32_t, 4>;
 
 struct Node {
@@ -70,8 +70,8 @@ struct Cluster {
   std::string host_of(std::uint32_t number) const;
 };
 
-/// What is not there stays as it is above: another release may say less or more. Nothing: it is no report at
-/// all.
+/// A field that the value lacks stays as it is above: another release may say less or more. Nothing: it is no
+/// report at all.
 std::optional<Cluster> read_cluster(const pmix_value_t& value);
 
 }  // namespace weft::weftinfo

@@ -29,7 +29,7 @@ std::string without_backticks(std::string text) {
   return text;
 }
 
-/// What a server has given to a process is shown as there or not: a token belongs to its process.
+/// A variable that a server has given to a process is shown as set or not: a token belongs to its process.
 std::string value_of(const SettingInForce& one) {
   if (one.setting->is_internal) return one.reading.source == Source::environment ? "(set)" : "";
   return one.reading.text;

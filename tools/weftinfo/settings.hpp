@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// weftinfo --settings: every environment variable of Weft, as a program that is started from here would read it.
+// weftinfo --settings: every environment variable of Weft, as a program that is started from here would read
+// it.
 #pragma once
 
 #include <string>

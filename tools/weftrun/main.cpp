@@ -63,7 +63,8 @@ std::string said_before(const Plan& plan, const Options& options) {
   return text + explain(plan, options, machine, options.explain);
 }
 
-/// Virtual nodes share the processors of this machine: what they are asked for and do not have is told before a daemon is started.
+/// Virtual nodes share the processors of this machine: what they are asked for and do not have is told before
+/// a daemon is started.
 void check_shared_processors(const Plan& plan, const Options& options) {
   const auto& mapping = options.mapping;
   const bool asks_for_caches = mapping.bind == job::BindTo::l2cache || mapping.bind == job::BindTo::l3cache ||

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Variables that a library reads while a transport opens, and nowhere else can be told. What the user has set stands.
+// Variables that a library reads while a transport opens, and nowhere else can be told. A variable that the
+// user has set keeps its value.
 #pragma once
 
 #include <array>
@@ -8,7 +9,8 @@
 
 namespace weft::transport {
 
-/// Sets variables that are not set, as long as it lives. Not to be made while other threads change the environment.
+/// Sets variables that are not set, as long as it lives. Not to be made while other threads change the
+/// environment.
 class LentEnvironment {
  public:
   LentEnvironment() = default;

@@ -13,7 +13,8 @@
 namespace weft::transport {
 namespace {
 
-/// CAP_IPC_LOCK, which the kernel looks for in the initial user namespace: root of a container's own has it there only.
+/// CAP_IPC_LOCK, which the kernel looks for in the initial user namespace: root of a container's own has it
+/// there only.
 bool has_no_limit() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};

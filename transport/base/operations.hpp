@@ -88,7 +88,7 @@ class Operations {
     for (const Operation* at = head_.next; at != &head_; at = at->next) see(*at);
   }
 
-  /// It ends in another list, as its youngest.
+  /// Moves an operation to the list in which it will end, as its youngest.
   void move(Operation& operation, Operations& to) noexcept {
     forget(operation);
     link(operation, to.head_);

@@ -70,7 +70,7 @@ class FaultyEndpoint final : public Endpoint {
   void cancel_loss(const FaultyPeer& peer) { std::erase(to_lose_, &peer); }
 
  private:
-  /// The inner operation. It and the caller's scratch bytes point to each other.
+  /// The inner operation, which points to the caller's scratch bytes, as they point to it.
   struct Held : Completion {
     FaultyEndpoint* owner = nullptr;
     transport::Operation* operation = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of one node that came in pieces and are not whole yet. Pieces come in any order, each once (the replay
-// window sees to that); the memory for them is bounded.
+// The messages of one node that came in pieces and are not whole yet. Pieces come in any order, each once
+// (the replay window sees to that); the memory for them is bounded.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Assemblies {
     std::size_t most_bytes = std::size_t{512} << 20;  ///< set aside for all of them
   };
 
-  /// The whole payload if this was its last piece, else nothing. Errors: corrupt (outside of its message, or the pieces
-  /// do not agree on it), no_space (more at once than a sender of ours begins).
+  /// The whole payload if this was its last piece, else nothing. Errors: corrupt (outside of its message, or
+  /// the pieces do not agree on it), no_space (more at once than a sender of ours begins).
   Result<std::vector<std::byte>> add(const Piece& piece, Bytes payload, const Limits& limits);
   bool empty() const noexcept { return open_.empty(); }
 

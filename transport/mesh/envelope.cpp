@@ -20,7 +20,7 @@ const unsigned char* raw(Bytes bytes) noexcept {
   return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
-/// What a message claims, before its tag is verified.
+/// The envelope that a message claims, before its tag is verified.
 Result<Envelope> claimed(Bytes header) noexcept {
   if (header.size() < Envelope::bytes) return fail(Errc::corrupt, "a message without an envelope");
   base::Reader in(header.first(tag_at));
@@ -30,7 +30,7 @@ Result<Envelope> claimed(Bytes header) noexcept {
   return envelope;
 }
 
-/// What belongs to a message beside its text.
+/// The nonce and the covered bytes, which the cipher takes beside a message's text.
 struct Context {
   std::array<std::byte, crypto_aead_xchacha20poly1305_ietf_NPUBBYTES> nonce;
   std::array<std::byte, 24 + tag_at> covered;

@@ -21,8 +21,8 @@ void Mesh::send_probe(Node& node, std::uint8_t flags) noexcept {
   if (submitted.error().code == Errc::peer_lost) lose(node, "it cannot be reached");
 }
 
-/// Where packets of the card's own size do not get through, short messages arrive, and a long one is tried until its sender
-/// gives up.
+/// Where packets of the card's own size do not get through, short messages arrive, and a long one is tried
+/// until its sender gives up.
 const char* Mesh::why_silent(const Node& node) noexcept {
   constexpr std::size_t fits_any_packet = 1024;
   for (const auto* open = node.first_open; open != nullptr; open = open->next)
@@ -34,7 +34,8 @@ const char* Mesh::why_silent(const Node& node) noexcept {
 
 void Mesh::check_liveness(TimePoint now) noexcept {
   if (now < next_check_) return;
-  // This process itself was stopped or suspended if its last check is long ago: every node gets its time again.
+  // This process itself was stopped or suspended if its last check is long ago: every node gets its time
+  // again.
   const bool was_away = now - last_check_ > limits_.lost_after / 2;
   last_check_ = now;
   next_check_ = TimePoint::max();
@@ -70,7 +71,8 @@ void Mesh::lose(Node& node, const char* why) noexcept {
   ++counters_.nodes_lost;
 }
 
-/// Not where the loss is found: a node that ended in good order says so in the last of the messages that may still lie here.
+/// Not where the loss is found: a node that ended in good order says so in the last of the messages that may
+/// still lie here.
 void Mesh::lose_gone() noexcept {
   for (const auto number : std::exchange(gone_, {}))
     if (Node* const node = find(number); node != nullptr && node->is_gone)

@@ -10,7 +10,7 @@
 namespace weft::mesh {
 namespace {
 
-/// Of reach(): another time it may work.
+/// An error of reach() that may be gone another time.
 bool is_lack(Errc code) noexcept {
   return code == Errc::os || code == Errc::no_memory || code == Errc::no_space || code == Errc::again;
 }
@@ -104,7 +104,7 @@ Result<void> Mesh::add_peer(NodeNumber number, const Contact& contact) {
   if (node.state == NodeState::reached) return {};
   node.state = NodeState::known;
   node.contact = pack(contact);
-  // What that node wants to send waits for a connection that only this one can make.
+  // Messages of that node may wait for a connection that only this node can make.
   return endpoint_.capabilities().is_reachable ? Result<void>() : connect(number);
 }
 
@@ -115,7 +115,8 @@ Result<void> Mesh::exclude(NodeNumber number, const char* why) {
   return {};
 }
 
-/// Ensures an entry for this incarnation; an older incarnation is declared lost first. Errors: denied (a stale incarnation).
+/// Ensures an entry for this incarnation; an older incarnation is declared lost first. Errors: denied (a
+/// stale incarnation).
 Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) {
   if (number >= nodes_.size() || number == self_.node)
     return fail(Errc::invalid, "no other node of this job");
@@ -129,8 +130,8 @@ Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) 
   return expect(number);
 }
 
-/// This process has nothing left to reach the node with, for now: the caller and check_liveness() try again, until the
-/// latter gives the node up.
+/// This process has nothing left to reach the node with, for now: the caller and check_liveness() try again,
+/// until the latter gives the node up.
 Error Mesh::postpone(Node& node) noexcept {
   if (!std::exchange(node.is_postponed, true)) node.heard = now_;
   next_check_ = std::min(next_check_, now_ + reach_pause);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nodes of a job above any endpoint: their contacts, messages to them, reads of their memory, and their loss.
+// The nodes of a job above any endpoint: their contacts, messages to them, reads of their memory, and their
+// loss.
 //
-// Threads   As the endpoint: one thread has all of it. Handlers, done() and the Watcher run in progress() and may call
-//           everything but progress() and the destructor.
-// Trust     A message reaches its handler only if its sender is authenticated, by the fabric (Capabilities::seals) or by the
-//           tag of its envelope, in the present incarnation, and if it comes for the first time. Refused messages are
-//           counted, and reported once a node. Bytes that are read are the fabric's: their reader checks them.
+// Threads   As the endpoint: one thread has all of it. Handlers, done() and the Watcher run in progress() and
+//           may call everything but progress() and the destructor.
+// Trust     A message reaches its handler only if its sender is authenticated, by the fabric
+//           (Capabilities::seals) or by the tag of its envelope, in the present incarnation, and if it comes
+//           for the first time. Refused messages are counted, and reported once a node. Bytes that are read
+//           are the fabric's: their reader checks them.
 // Order     None, where a message is sent in pieces or the endpoint promises none.
-// Loss      A node is lost when the endpoint reports it, when it breaks the protocol, or when no message of it has come for
-//           Limits::lost_after. All work for it ends as peer_lost, then the Watcher is called, once. The node comes back
-//           with a higher incarnation only.
+// Loss      A node is lost when the endpoint reports it, when it breaks the protocol, or when no message of
+//           it has come for Limits::lost_after. All work for it ends as peer_lost, then the Watcher is
+//           called, once. The node comes back with a higher incarnation only.
 #pragma once
 
 #include <array>
@@ -41,8 +43,8 @@ class Watcher {
   virtual ~Watcher() = default;
   /// why: a literal.
   virtual void node_lost(NodeNumber node, const char* why) noexcept = 0;
-  /// The first message that was refused in the name of that node; `sender` proves nothing. version: that the message claims,
-  /// beside protocol_version.
+  /// The first message that was refused in the name of that node; `sender` proves nothing. version: that the
+  /// message claims, beside protocol_version.
   virtual void message_refused(NodeNumber sender, Refusal why, std::uint16_t version) noexcept = 0;
 };
 
@@ -85,36 +87,37 @@ class Mesh {
   Contact contact() const;
 
   /// Sets where a node is reached. If its incarnation is higher than the known one, the known one is lost.
-  /// Errors: invalid (no such node, oneself, incarnation 0), denied (an earlier incarnation than the known one, or one
-  /// that was lost).
+  /// Errors: invalid (no such node, oneself, incarnation 0), denied (an earlier incarnation than the known
+  /// one, or one that was lost).
   Result<void> add_peer(NodeNumber node, const Contact& contact);
-  /// The node cannot take part: as if it were lost, until add_peer() with a later incarnation. why: a literal.
+  /// The node cannot take part: as if it were lost, until add_peer() with a later incarnation. why: a
+  /// literal.
   /// Errors: invalid (no such node, oneself).
   Result<void> exclude(NodeNumber node, const char* why);
-  /// Accepts messages of a node whose contact is not known yet: of the first incarnation that sends one, if it is later
-  /// than all before.
+  /// Accepts messages of a node whose contact is not known yet: of the first incarnation that sends one, if
+  /// it is later than all before.
   Result<void> expect(NodeNumber node);
   /// Connects in the background, and watches the node from then on. Errors: not_found, peer_lost, corrupt.
   Result<void> connect(NodeNumber node);
 
-  /// header: at most Sending::max_header bytes, copied. payload: any length, cut into pieces where it has to be; all of
-  /// it arrives in one call of the handler for `id`.
-  /// Errors, nothing is open then: not_found (no contact), peer_lost, invalid (too large), again (most_work; a done()
-  /// of that node makes room).
+  /// header: at most Sending::max_header bytes, copied. payload: any length, cut into pieces where it has to
+  /// be; all of it arrives in one call of the handler for `id`.
+  /// Errors, nothing is open then: not_found (no contact), peer_lost, invalid (too large), again (most_work;
+  /// a done() of that node makes room).
   Result<void> send(NodeNumber to, std::uint16_t id, Bytes header, Bytes payload, Sending& sending);
   /// A region that is not in the node's contact; packed: MemoryRegion::packed_key() there. Valid
   /// for this incarnation of the node. Errors: as connect(), corrupt, no_space.
   Result<RegionNumber> import_region(NodeNumber node, Bytes packed);
   /// A region from import_region(); no read of it is open.
   void release_region(NodeNumber node, RegionNumber region) noexcept;
-  /// into: as large as it may be, cut into pieces. Errors as send(); not_found also: no such region. In done() besides:
-  /// invalid or os (outside of the remote region).
+  /// into: as large as it may be, cut into pieces. Errors as send(); not_found also: no such region. In
+  /// done() besides: invalid or os (outside of the remote region).
   Result<void> read(NodeNumber from, RegionNumber region, std::uint64_t offset, const LocalSlice& into,
                     Reading& reading);
 
   /// Events handled; 0: idle.
   std::size_t progress(TimePoint now) noexcept;
-  /// As Endpoint::arm().
+  /// Endpoint::arm() of the endpoint below.
   Result<void> arm() noexcept;
   /// progress() is called by then, also when nothing happens; TimePoint::max(): no need.
   TimePoint deadline() const noexcept { return next_check_; }
@@ -168,7 +171,8 @@ class Mesh {
 
   static constexpr std::chrono::milliseconds reach_pause{
       50};  ///< before a postponed node is tried again at the latest
-  /// Of progress(), each with messages, in which those of a node that is gone are read. Other nodes may send without end.
+  /// In how many passes of progress() that bring messages the last messages of a lost node are read: other
+  /// nodes may send without end.
   static constexpr unsigned most_passes_with_gone = 256;
 
   Endpoint& endpoint_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the mesh keeps of one incarnation of one node. A node that is reached and idle takes no more than this, its contact,
-// its keys and what the transport keeps of a peer.
+// What the mesh keeps of one incarnation of one node. A node that is reached and idle takes no more than
+// this, its contact, its keys and what the transport keeps of a peer.
 #pragma once
 
 #include <chrono>

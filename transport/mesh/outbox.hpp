@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of one kind for the mesh: the outbox owns their bytes, and keeps those that the mesh has no room for.
+// Messages of one kind for the mesh: the outbox owns their bytes, and keeps those that the mesh has no room
+// for.
 //
 // Threads   As the mesh. The mesh may be destroyed first: the outbox owns what it was still sending.
 #pragma once
@@ -16,8 +17,8 @@ namespace weft::mesh {
 
 class Outbox {
  public:
-  /// The mesh refused a message for another reason than a lack of room. True: the outbox tries again later; false: it
-  /// drops the message. Called in send() and retry(); does not send.
+  /// The mesh refused a message for another reason than a lack of room. True: the outbox tries again later;
+  /// false: it drops the message. Called in send() and retry(); does not send.
   using Keeps = std::function<bool(NodeNumber to, Bytes header, const Error& why)>;
 
   Outbox(Mesh& mesh, std::uint16_t message_id, Keeps keeps);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sequence numbers of one peer have been seen: each is accepted once, in any order within the window, and nothing
-// that is older than the window. 136 bytes a peer.
+// Which sequence numbers of one peer have been seen: each is accepted once, in any order within the window,
+// and nothing that is older than the window. 136 bytes a peer.
 #pragma once
 
 #include <array>

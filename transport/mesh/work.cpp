@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work for other nodes. It waits in its node's queue, is begun piece by piece while the endpoint has room, and ends with
-// its last piece. A slow node fills its own queue and holds at most most_in_flight of the operations that all nodes
-// share.
+// Work for other nodes. A piece of work waits in its node's queue, is begun piece by piece while the endpoint
+// has room, and ends with its last piece. A slow node fills its own queue and holds at most most_in_flight of
+// the operations that all nodes share.
 #include <algorithm>
 
 #include "transport/mesh/flags.hpp"
@@ -99,8 +99,8 @@ void Mesh::retry_stalled() noexcept {
   }
 }
 
-/// The receiver accepts only the last ReplayWindow::width sequence numbers, so no message may be in flight for longer than
-/// that. Half of the window is left for messages that overtake each other in the fabric.
+/// The receiver accepts only the last ReplayWindow::width sequence numbers, so no message may be in flight
+/// for longer than that. Half of the window is left for messages that overtake each other in the fabric.
 bool Mesh::is_too_far_ahead(const Node& node) const noexcept {
   return node.first_open != nullptr &&
          node.last_sequence - node.first_open->sequence >= ReplayWindow::width / 2;

@@ -19,7 +19,8 @@ struct Node;
 /// Number of a region of a node: from 0 those in its contact, then imported ones.
 using RegionNumber = std::uint16_t;
 
-/// A message or a read in flight. The caller owns it; it stays in place until done() ran, exactly once, in progress().
+/// A message or a read in flight. The caller owns it; it stays in place until done() ran, exactly once, in
+/// progress().
 struct Work {
   using Done = void (*)(Work& self, Result<void> outcome) noexcept;
   Done done = nullptr;

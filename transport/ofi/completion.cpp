@@ -121,7 +121,7 @@ void CompletionQueue::after_sleep() noexcept {
   std::uint64_t times = 0;
   if (timer_.count() != 0 && ::read(alarm_.get(), &times, sizeof times) > 0)
     timer_ = {};
-  else  // the library's descriptor woke the owner: several reads may be needed, and some find no event of ours
+  else  // the library's descriptor woke the owner: several reads may be needed, some without an event of ours
     spurious_readable_ = 0;
 }
 

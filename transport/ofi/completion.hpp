@@ -5,10 +5,10 @@
 // bytes that a read returns) belongs to the endpoint, not to the caller. A software provider cannot cancel a
 // started operation within a bounded time: fi_cancel() works on receives only, fi_av_remove() lets the
 // operation go on, and a peer may be stopped for hours; but the contract requires that the caller's memory is
-// free at once. So a canceled operation is detached from its Transfer, which returns to the pool when the
-// library has completed it or when the endpoint closes. Only where a read completes whatever the target does
-// (Provider::rma), longer reads go directly into the caller's memory, and canceling such a read waits for its
-// completion.
+// free at once. A canceled operation is therefore detached from its Transfer, which returns to the pool when
+// the library has completed it or when the endpoint closes. Only where a read completes whatever the target
+// does (Provider::rma), longer reads go directly into the caller's memory, and canceling such a read waits
+// for its completion.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -24,7 +24,7 @@
 
 namespace weft::ofi {
 
-/// What op_context points to. Its first bytes belong to the library (FI_CONTEXT, FI_CONTEXT2).
+/// The object that op_context points to. The first bytes belong to the library (FI_CONTEXT, FI_CONTEXT2).
 struct Context {
   enum class Kind : std::uint8_t {
     send,
@@ -120,7 +120,7 @@ class CompletionQueue {
   Result<void> make_wait_fd();
 
   Handle<fid_cq> queue_;
-  // wait_ is an epoll of the other two. It watches the descriptor of the library edge-triggered: with the
+  // wait_ is an epoll of the other two, and watches the descriptor of the library edge-triggered: with the
   // provider net of 1.17 that descriptor stays readable for ever once a completion has passed, although
   // nothing is ready, and no call resets it without waiting.
   int library_ = -1;

@@ -33,7 +33,7 @@ constexpr auto probe_every = 500ms;
 // Messages that the library rejected; it does not report when it would accept them
 constexpr auto retry_every = 1ms;
 constexpr auto check_every = 10ms;  // progress of the probes in flight
-// What comes in pieces is no event before its last one, and a queue with much in it takes long to read
+// A message in pieces is no event before its last piece, and a queue with much in it takes long to read.
 constexpr auto quiet_at_least = 5ms, drain_at_most = 2000ms;
 constexpr int quiet_reads = 20;  // times as long as the longest of all reads of the queue
 
@@ -416,7 +416,7 @@ void OfiEndpoint::end_if(Which&& which, const Error& why) noexcept {
 void OfiEndpoint::cancel_operations(OfiPeer& peer) noexcept {
   end_if([&](const transport::Operation& o) { return o.peer == &peer; }, {Errc::canceled});
   --peer.connection().peers;
-  // Its transfers leave the backlog with the next progress(), and the connection with them.
+  // The peer's transfers leave the backlog with the next progress(), and the connection with them.
   connections_.remove_if_unused(peer.connection());
 }
 

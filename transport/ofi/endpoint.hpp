@@ -54,8 +54,8 @@ class OfiEndpoint final : public Endpoint {
   void detach(const OfiOperation& operation) noexcept;
   /// Appends the completions that are ready to events_.
   void read_queue() noexcept;
-  /// ofi_rxm of libfabric before 2.7 closes a card's connection first and then handles what had come over it: the process ends there (its issue
-  /// 11828). So an endpoint that closes waits until nothing comes.
+  /// ofi_rxm of libfabric before 2.7 closes a card's connection first and then handles what had come over it:
+  /// the process ends there (its issue 11828). An endpoint that closes therefore waits until nothing comes.
   void drain() noexcept;
 
   // Ends of operations.

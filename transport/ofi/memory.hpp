@@ -18,7 +18,8 @@ namespace weft::ofi {
 class OfiEndpoint;
 class OfiPeer;
 
-/// FI_MR_BASIC, whose name is an error where libfabric 2 warns of it: an older name for three of the bits together.
+/// FI_MR_BASIC, whose name is an error where libfabric 2 warns of it: an older name for three of the bits
+/// together.
 inline constexpr int mr_basic = 1 << 0;
 
 /// Registers memory as the provider's mr_mode bits require.

@@ -15,8 +15,8 @@ namespace weft::ofi {
 class OfiEndpoint;
 
 /// An entry of the address vector. The vector must not hold an address twice, so all Peers with that address
-/// share the entry. It stays until the last of them is destroyed and the library has completed the last
-/// Transfer.
+/// share the entry. The entry stays until the last of them is destroyed and the library has completed the
+/// last Transfer.
 struct Connection {
   std::string address;  ///< address in the provider's format
   fi_addr_t to = FI_ADDR_NOTAVAIL;

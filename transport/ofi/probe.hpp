@@ -3,9 +3,9 @@
 //
 // Observed with libfabric 1.17 (net, tcp;ofi_rxm): the provider retries a refused connection again and again
 // while every post to it fails with FI_EAGAIN for ever; and a message that was sent before its peer died
-// completes with success. So where an answer is overdue, the endpoint itself connects to the peer's port.
-// Only a definite refusal from the kernel counts as a loss: a peer that is merely stopped has a kernel that
-// still accepts.
+// completes with success. Where an answer is overdue, the endpoint therefore connects itself to the peer's
+// port. Only a definite refusal from the kernel counts as a loss: a peer that is merely stopped has a kernel
+// that still accepts.
 #pragma once
 
 #include <vector>

@@ -15,7 +15,8 @@ bool may_be_verbs(std::string_view options) noexcept {
   return options.empty() || options.front() == '/' || options.find("verbs") != options.npos;
 }
 
-/// What failed, over which device, in libfabric's words; over ofi_rxm, whose queues are the usual reason, what to change.
+/// Says what failed, over which device, in libfabric's words; over ofi_rxm, whose queues are the usual
+/// reason, also what to change.
 std::string explain(const Error& error, const std::string& device,
                     const std::optional<std::uint32_t>& entries) {
   std::string text = std::string(error.what) + " fails over " + device;

@@ -12,12 +12,13 @@ struct Order {
   std::string note{};  ///< why a card that is there is not used, and what to do; one line, or empty
 };
 
-/// Decides by the devices of the machine, without opening a library. Only devices of which a port is active and has an address
-/// count:
+/// Decides by the devices of the machine, without opening a library. Only devices of which a port is active
+/// and has an address count:
 ///   Slingshot (cxi), EFA, Omni-Path (hfi1)  ofi over the card's provider, tcp
 ///   InfiniBand, RoCE                        ofi over verbs, tcp
 ///   all else                                tcp
-/// ucx is not among them: any process that reaches the card's network can write the memory of a process that uses it (decision 0007).
+/// ucx is not among them: any process that reaches the card's network can write the memory of a process that
+/// uses it (decision 0007).
 /// sysfs: where sysfs is mounted; a test passes a folder of its own.
 Order preferred_here(const std::string& sysfs = "/sys");
 

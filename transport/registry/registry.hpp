@@ -19,7 +19,7 @@ class Registry {
   /// folders: searched in this order for modules named transport_<name>.so.
   explicit Registry(std::vector<std::string> folders) : folders_(std::move(folders)) {}
 
-  /// Adds a transport that is linked in. It takes precedence over a module of the same name.
+  /// Adds a transport that is linked in. Such a transport takes precedence over a module of the same name.
   void add(std::string name, Make make) { built_in_.push_back({std::move(name), std::move(make)}); }
 
   /// The names of the transports that are linked in, then of the modules in the folders, each once. Opens no

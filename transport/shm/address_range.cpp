@@ -20,7 +20,8 @@ Result<std::uint64_t> AddressRange::allocate(std::size_t bytes) noexcept {
   return std::exchange(next_, next_ + need);
 }
 
-/// Merges neighbours, and returns a piece that ends at next_ to the unused part: otherwise jobs of many sizes would fragment the range.
+/// Merges neighbours, and returns a piece that ends at next_ to the unused part: otherwise jobs of many sizes
+/// would fragment the range.
 void AddressRange::release(std::uint64_t offset, std::size_t bytes) {
   const auto after =
       std::find_if(free_.begin(), free_.end(), [&](const Piece& p) { return p.offset > offset; });

@@ -2,8 +2,8 @@
 // Wakes a server that sleeps in epoll; costs a client that rings it one load while the server is awake.
 //
 // I1  The client makes its notice visible before ring(); the server calls asleep() before it checks for
-//     notices the last time. Both are seq_cst: either the client sees that the server sleeps, or the server
-//     sees the notice.
+//     notices the last time. The two are seq_cst: either the client sees that the server sleeps, or the
+//     server sees the notice.
 // I2  At most one client pays the system call: the one whose exchange cleared the flag.
 // Crash: a client that dies between the exchange and the wake leaves a server that sleeps although notices
 // wait. The death itself wakes the server (the client's socket closes), which then drains every ring.

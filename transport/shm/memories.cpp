@@ -15,7 +15,7 @@ namespace {
 void* map_nothing(std::byte* at, std::size_t bytes, int rights) noexcept {
   const int fixed = at == nullptr ? 0 : MAP_FIXED;
   void* const got = ::mmap(at, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
-  // As Window::map has it: a core file reads what it dumps.
+  // Left out of core files, which read all that they dump (Window::map).
   if (got != MAP_FAILED) (void)::madvise(got, bytes, MADV_DONTDUMP);
   return got;
 }

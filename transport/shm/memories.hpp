@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's side of memories that clients write: one for each job, a memfd of its own, so that a descriptor leads to one job's bytes.
+// The server's side of memories that clients write: one for each job, a memfd of its own, so that a
+// descriptor leads to one job's bytes.
 //
-// All lie in one range of addresses, which is reserved for as long as the server lives. A thread of the host that reads a job while it
-// goes finds zeros there, and no fault.
+// All lie in one range of addresses, which is reserved for as long as the server lives. A thread of the host
+// that reads a job while it goes finds zeros there, and no fault.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,11 @@ class Memories {
   /// Calls prepare(memory) for each new memory, before its first page is touched.
   void on_new(std::function<void(MutableBytes)> prepare) { prepare_ = std::move(prepare); }
 
-  /// A new memory, all zero, at base() + what is returned; it is used only where it is touched. Errors: no_space (of addresses), os.
+  /// A new memory, all zero, at base() + what is returned; it is used only where it is touched. Errors:
+  /// no_space (of addresses), os.
   Result<std::uint64_t> make(std::size_t bytes);
-  /// Its bytes read as zero at once here, its addresses serve a later one. Clients keep what they have mapped, and the kernel gets the
-  /// pages back when the last of them has gone.
+  /// Frees a memory: its bytes read as zero at once here, its addresses serve a later memory. Clients keep
+  /// what they have mapped, and the kernel gets the pages back when the last of them has gone.
   void release(std::uint64_t at);
   /// at: what make() returned.
   int fd(std::uint64_t at) const { return live_.at(at).fd.get(); }

@@ -25,8 +25,8 @@ constexpr std::uint64_t mix(std::uint64_t n) noexcept {
   return n ^ n >> 29;
 }
 
-/// Addresses far below those that the kernel takes for stacks, libraries and large allocations, and far above a program's own. They
-/// differ between processes as much as the stacks' do.
+/// Addresses far below those that the kernel takes for stacks, libraries and large allocations, and far above
+/// a program's own. The addresses differ between processes as much as the stacks' do.
 std::byte* choose_addresses(std::uint64_t salt) noexcept {
   constexpr std::uint64_t huge_page = std::uint64_t{2} << 20;
   const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -38,7 +38,7 @@ std::byte* choose_addresses(std::uint64_t salt) noexcept {
   return reinterpret_cast<std::byte*>((first + mix(stack + salt) % range) / huge_page * huge_page);
 }
 
-/// Of a memory, where it is to be. False: the kernel does not, or has something there.
+/// Maps a part of a memory where it is to be. False: the kernel does not, or has something there.
 bool map_at(std::byte* at, int fd, std::uint64_t offset, std::size_t bytes) noexcept {
   void* const got = ::mmap(at, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd,
                            static_cast<off_t>(offset));
@@ -62,8 +62,8 @@ struct PartialWindow::Parts {
   std::mutex mutex;  ///< of what maps
   Word* bits = nullptr;
   std::atomic<bool> is_incomplete{false};
-  /// The last long range that was found to be mapped, which it stays: its first part, and 2^32 times the one behind its last. An area
-  /// of many cards is so looked at once.
+  /// The last long range that was found to be mapped, which it stays: its first part, and 2^32 times the one
+  /// behind its last. An area of many cards is so looked at once.
   std::atomic<std::uint64_t> long_range{0};
 
   std::uint64_t count() const noexcept { return (bytes + part_bytes - 1) / part_bytes; }
@@ -122,7 +122,8 @@ Result<PartialWindow> PartialWindow::map(Fd fd) {
   parts->device = facts.st_dev;
   parts->inode = facts.st_ino;
   parts->bytes = static_cast<std::size_t>(facts.st_size);
-  // Zeros that the kernel brings when they are touched: there is a bit for each of many addresses that nothing follows.
+  // Zeros that the kernel brings when they are touched: there is a bit for each of many addresses that
+  // nothing follows.
   parts->bits = static_cast<Word*>(std::calloc(parts->words(), sizeof(Word)));
   if (parts->bits == nullptr) return fail(Errc::no_memory);
   if (!parts->choose_base()) {

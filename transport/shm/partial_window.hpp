@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's mapping of a memory that another process made: the parts of it that the client follows offsets to, and no more.
+// A client's mapping of a memory that another process made: the parts of it that the client follows offsets
+// to, and no more.
 //
-// A memory has far more addresses than bytes. A process that locks its memory (mlockall) locks, and so allocates, all that it has
-// mapped, and the kernel holds the sum of its mappings against its limit. So a part is mapped when it is first asked for.
+// A memory has far more addresses than bytes. A process that locks its memory (mlockall) locks, and so
+// allocates, all that it has mapped, and the kernel holds the sum of its mappings against its limit. A
+// part is therefore mapped only when it is first asked for.
 //
-// P1  Byte n of the memory is mapped at base() + n, or not at all: what points into a part stays good while others come.
-// P2  The addresses are chosen and not reserved, since a reservation would count as a mapping. They lie where the kernel places
-//     nothing of its own accord, and a part whose place is taken is not mapped: the caller has to do without it.
-// P3  A part is mapped for as long as its window lives. Its bit is stored after it is mapped.
+// P1  Byte n of the memory is mapped at base() + n, or not at all: what points into a part stays good while
+//     others come.
+// P2  The addresses are chosen and not reserved, since a reservation would count as a mapping. The addresses
+//     lie where the kernel places nothing of its own accord, and a part whose place is taken is not mapped:
+//     the caller has to do without it.
+// P3  A part is mapped for as long as its window lives. The part's bit is stored after it is mapped.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +29,13 @@ class PartialWindow {
   static constexpr std::size_t part_bytes = 16 * page_bytes;
 
   PartialWindow() = default;
-  /// The descriptor stays open, and is closed at exec. Where no addresses can be chosen all of the memory is mapped at once.
+  /// The descriptor stays open, and is closed at exec. Where no addresses can be chosen all of the memory is
+  /// mapped at once.
   /// Errors: denied (the memory could shrink, which kills its readers), os.
   static Result<PartialWindow> map(Fd fd);
 
-  /// [offset, offset + bytes), less what lies behind the end of the memory, can be read. False: the kernel does not map it. No system
-  /// call where it is mapped already. Any thread.
+  /// [offset, offset + bytes), less what lies behind the end of the memory, can be read. False: the kernel
+  /// does not map it. No system call where it is mapped already. Any thread.
   bool reach(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     const auto end = std::min<std::uint64_t>(bytes_, offset + std::min(bytes, bytes_));
     if (offset >= end) return true;
@@ -46,7 +51,7 @@ class PartialWindow {
 
   std::byte* base() const noexcept { return base_; }
   std::size_t size() const noexcept { return bytes_; }
-  /// As inode_of() of its descriptor.
+  /// inode_of() of its descriptor.
   std::uint64_t inode() const noexcept { return inode_; }
   explicit operator bool() const noexcept { return parts_ != nullptr; }
 
@@ -69,7 +74,8 @@ class PartialWindow {
   std::uint64_t inode_ = 0;
 };
 
-/// A client's side of a segment: the server's memory and that of its own job's clients, for reading until a part is made writable.
+/// A client's side of a segment: the server's memory and that of its own job's clients, for reading until a
+/// part is made writable.
 struct SegmentWindows {
   PartialWindow server, clients;
   std::optional<std::uint64_t> own_job{};  ///< as SegmentBytes

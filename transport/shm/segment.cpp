@@ -37,7 +37,8 @@ Result<Window> Window::map(int fd, std::uint64_t offset, std::size_t bytes, Acce
   const int rights = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
   void* at = ::mmap(nullptr, bytes, rights, MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
   if (at == MAP_FAILED) return fail(Errc::os, "mmap of the node segment", errno);
-  // A core file reads, and so allocates, each page of a mapping: a process that crashes would fill the machine's memory with zeros.
+  // A core file reads, and so allocates, each page of a mapping: a process that crashes would fill the
+  // machine's memory with zeros.
   (void)::madvise(at, bytes, MADV_DONTDUMP);
   return Window(static_cast<std::byte*>(at), bytes);
 }

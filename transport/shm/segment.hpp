@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A node's shared memory: sparse memfds without a name in any file system.
 //
-//   server's    one; only the process that made it ever writes it: the kernel refuses any other writable mapping
-//   clients'    one for each job (memories.hpp): what its clients and the server write, each client its own parts, by convention of what
-//               it makes writable
+//   server's    one; only the process that made it ever writes it: the kernel refuses any other writable
+//               mapping
+//   clients'    one for each job (memories.hpp): what its clients and the server write, each client its own
+//               parts, by convention of what it makes writable
 //
-// Nothing in them depends on the address where they are mapped: all references are offsets. A client maps parts of the server's and of
-// its own job's, read-only, and makes writable the few bytes of the latter that it owns, so a stray store in a client cannot reach
-// the data of another (partial_window.hpp).
+// Nothing in them depends on the address where they are mapped: all references are offsets. A client maps
+// parts of the server's and of its own job's, read-only, and makes writable the few bytes of the latter that
+// it owns, so a stray store in a client cannot reach the data of another (partial_window.hpp).
 #pragma once
 
 #include <cstddef>
@@ -25,9 +26,10 @@ namespace weft::shm {
 
 using base::Fd;
 
-/// Allocates the pages that hold [at, at + bytes) of a mapping now, in one call instead of a fault a page. A store into a page
-/// that there is no memory for would end the process (SIGBUS), so what is stored to first is populated before. Errors:
-/// no_space (a limit on memory is reached). Kernels before 5.14 cannot say, and it is a success there.
+/// Allocates the pages that hold [at, at + bytes) of a mapping now, in one call instead of a fault a page. A
+/// store into a page that there is no memory for would end the process (SIGBUS), so what is stored to first
+/// is populated before. Errors: no_space (a limit on memory is reached). Kernels before 5.14 cannot say, and
+/// it is a success there.
 Result<void> populate(std::byte* at, std::size_t bytes) noexcept;
 
 /// A mapping of part of a file descriptor, unmapped by this object.
@@ -62,13 +64,15 @@ class Window {
   std::size_t bytes_ = 0;
 };
 
-/// What a file may have at most: growing one past RLIMIT_FSIZE raises a signal that ends the process. Whole pages.
+/// The size that a file may have at most: growing one past RLIMIT_FSIZE raises a signal that ends the
+/// process. Whole pages.
 std::size_t allowed_file_bytes(std::size_t bytes) noexcept;
 /// A memory without a name, of zeros. Errors: os.
 Result<Fd> make_memfd(const char* name, std::size_t bytes);
-/// Seals it: no process can make it shorter or longer, nor take the seals off. further: more seals. Errors: os.
+/// Seals it: no process can make it shorter or longer, nor take the seals off. further: more seals. Errors:
+/// os.
 Result<void> seal_size(int fd, int further = 0) noexcept;
-/// It is sealed so.
+/// Whether seal_size() has sealed it.
 bool has_fixed_size(int fd) noexcept;
 /// The file's number, by which two descriptors are told to be of one memory; 0: there is no such descriptor.
 std::uint64_t inode_of(int fd) noexcept;
@@ -86,7 +90,8 @@ struct SegmentBytes {
   std::optional<std::uint64_t> own_job{};
 };
 
-/// The creator's side of one memory: the descriptor, a writable mapping of all of it, and an allocator of pages.
+/// The creator's side of one memory: the descriptor, a writable mapping of all of it, and an allocator of
+/// pages.
 class Memory {
  public:
   enum class Writers { creator, several };
@@ -97,8 +102,8 @@ class Memory {
 
   /// Page-aligned, zeroed. Errors: no_space.
   Result<std::uint64_t> allocate(std::size_t bytes) noexcept { return range_.allocate(bytes); }
-  /// Ends an allocation: its bytes read as zero at once, its addresses serve a later allocate(). The pages stay for that: the
-  /// seal that keeps others from writing keeps the creator from freeing.
+  /// Ends an allocation: its bytes read as zero at once, its addresses serve a later allocate(). The pages
+  /// stay for that: the seal that keeps others from writing keeps the creator from freeing.
   void release(std::uint64_t offset, std::size_t bytes);
 
   int fd() const noexcept { return fd_.get(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a process waits for a shared word to change: the only place that decides it.
 //
-// Waking a sleeping core costs tens of microseconds, a yield on a busy core well under one. So a waiter
+// Waking a sleeping core costs tens of microseconds, a yield on a busy core well under one. Hence a waiter
 //   1. spins for up to `spin` if every waiter has a core of its own;
 //   2. then (at once, where waiters outnumber cores) yields between checks for up to `yield`;
 //   3. then sleeps on the futex, in slices, so that the caller's own check notices a waker that died.
@@ -33,8 +33,8 @@ struct WaitPolicy {
   static WaitPolicy for_waiters(unsigned waiters, unsigned cores) noexcept;
   /// The policy for waiting on other nodes. waiters: includes the server.
   static WaitPolicy for_other_nodes(unsigned waiters, unsigned cores) noexcept;
-  /// A sleep at once, for waiting on what takes longer than any look is worth, in processes that need the cores: a host's exchange, the
-  /// start of other processes.
+  /// A sleep at once, for waiting on what takes longer than any look is worth, in processes that need the
+  /// cores: a host's exchange, the start of other processes.
   static WaitPolicy at_once() noexcept;
 };
 
@@ -49,11 +49,12 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// What a waiter shares with those that wake it. Lives in shared memory, on a cache line of its own.
+/// The words that a waiter shares with those that wake it. They lie in shared memory, on a cache line of its
+/// own.
 ///
 /// I1  `epoch` changes after every change of the condition; a waiter reads it before the condition.
 /// I2  A waiter counts itself in `sleepers` before it checks the condition the last time; a waker changes the
-///     condition and `epoch` before it reads `sleepers`. Both sides are seq_cst, so one of them sees the
+///     condition and `epoch` before it reads `sleepers`. The two sides are seq_cst, so one of them sees the
 ///     other.
 /// Crash: a waiter killed while asleep leaves `sleepers` too high: one needless system call a wake, nothing
 /// else.

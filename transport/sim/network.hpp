@@ -34,7 +34,8 @@ struct Parameters {
   std::uint64_t seed = 1;
   std::uint32_t max_open =
       0;  ///< open operations an endpoint may have before it returns `again`; 0: no limit
-  /// An endpoint with an empty inbox advances the time in its progress(). False: the owner of the network does, by step() or advance().
+  /// An endpoint with an empty inbox advances the time in its progress(). False: the owner of the network
+  /// does, by step() or advance().
   bool passes_alone = true;
   std::size_t max_inline = 256, max_message = 65536, max_get = std::size_t{1} << 30;
 };

@@ -37,7 +37,7 @@ constexpr void fields(Archive& archive, SocketAddress& m) {
   archive(m.host, m.port);
 }
 
-/// What stands in an Address. Without places the endpoint listens nowhere: it connects to others.
+/// The contents of an Address. Without places the endpoint listens nowhere: it connects to others.
 struct PackedAddress {
   static constexpr std::uint8_t wire_version = 1;
   static constexpr std::size_t most_places = 12;
@@ -64,8 +64,8 @@ struct Ports {
   static std::optional<Ports> parse(std::string_view text) noexcept;
 };
 
-/// The addresses of this node on which to listen, without ports: of the networks that are chosen; if none is chosen, those from
-/// which the kernel sends to `toward`, or all but the loopback's where there are others.
+/// The addresses of this node on which to listen, without ports: of the networks that are chosen; if none is
+/// chosen, those from which the kernel sends to `toward`, or all but the loopback's where there are others.
 std::vector<SocketAddress> listening_addresses(const transport::Networks* chosen,
                                                const std::vector<SocketAddress>& toward);
 

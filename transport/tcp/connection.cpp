@@ -90,7 +90,8 @@ Result<void> Connection::seal(Bytes plain) noexcept {
 Result<void> Connection::write(const FrameHeader& header, Bytes first, Bytes second) noexcept {
   std::array<std::byte, TlsStream::record_bytes> record;
   auto* at = base::write_fixed(record.data(), header);
-  // What does not fit into one record is sealed where it lies, so that a reader can have it opened where it belongs.
+  // A body that does not fit into one record is sealed where it lies, so that a reader can have it opened
+  // where it belongs.
   if (first.size() + second.size() <= static_cast<std::size_t>(record.end() - at))
     for (Bytes* part : {&first, &second}) {
       at = std::copy(part->begin(), part->end(), at);
@@ -109,7 +110,7 @@ void Connection::flush() noexcept {
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)) return;
     if (bytes < 0) {
-      // What the peer sent before it went may still lie in the socket: it is read first.
+      // Frames that the peer sent before it went may still lie in the socket: they are read first.
       is_write_broken_ = true;
       return;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One socket to another endpoint: its handshake, then frames in both directions; and those whose peers have proved nothing yet.
+// One socket to another endpoint: its handshake, then frames in both directions; and those whose peers have
+// proved nothing yet.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 struct Link;
 
-/// What the descriptor of an epoll event belongs to.
+/// The owner of the descriptor of an epoll event.
 struct EventSource {
   enum class Kind : std::uint8_t { listener, connection, timer };
   explicit EventSource(Kind what) noexcept : kind(what) {}
@@ -41,8 +42,10 @@ class Connection : public EventSource {
   enum class State : std::uint8_t {
     connecting,
     handshaking,
-    proved,  ///< of the connecting side, whose handshake is complete: the other may have dropped the connection before it saw that
-    open,    ///< both sides know
+    /// The connecting side has completed its handshake; the other side may have dropped the connection
+    /// before it saw the proof.
+    proved,
+    open,  ///< both sides know
     closed
   };
 
@@ -80,22 +83,22 @@ class Connection : public EventSource {
   void begin(ReadBuffers& buffers);
   /// Where the next bytes of a reply belong; nothing: they are not wanted any more.
   using Landing = MutableBytes (*)(void* self, const Connection& from, std::uint64_t ticket);
-  /// The body is valid until the next call. A reply comes in pieces, one after the other, each with the header of all. Errors:
-  /// corrupt, peer_lost.
+  /// The body is valid until the next call. A reply comes in pieces, one after the other, each with the
+  /// header of all. Errors: corrupt, peer_lost.
   Result<std::optional<Frame>> next(ReadBuffers& buffers, Landing landing, void* self);
 
   /// Seals a frame whose body is `first`, then `second`. Errors: no_memory.
   Result<void> write(const FrameHeader& header, Bytes first, Bytes second) noexcept;
   /// Frames as they are to be sealed. Errors: no_memory.
   Result<void> write_frames(Bytes frames) noexcept { return seal(frames); }
-  /// As much to the socket as it takes. What fails is seen when the socket is read next.
+  /// Writes as much to the socket as it takes. A failure is seen when the socket is read next.
   void flush() noexcept;
   std::size_t backlog() const noexcept { return tls_ ? tls_->output().size() : 0; }
   /// Bytes that were sealed and that have left, since the beginning.
   std::uint64_t sealed_bytes() const noexcept { return flushed_ + backlog(); }
   std::uint64_t flushed_bytes() const noexcept { return flushed_; }
 
-  /// What the peer has asked for and not got yet.
+  /// A read that the peer has asked for and not got yet.
   struct Serving {
     std::uint64_t ticket;
     GetRequest rest;
@@ -127,13 +130,13 @@ class Strangers {
     for (auto* const kind : {&greeted_, &others_}) kind->reserve(most + 1);
   }
   std::size_t size() const noexcept { return greeted_.size() + others_.size(); }
-  /// It has said nothing yet.
+  /// Adds a connection that has said nothing yet.
   void add(Connection& one) noexcept { others_.push_back(&one); }
-  /// Its hello was right: what other strangers do does not end it.
+  /// The hello of a connection was right: what other strangers do does not end it.
   void greet(Connection& one) noexcept;
   void remove(Connection& one) noexcept;
-  /// One that has to go because there are too many of its kind, after each add() and greet(): one that has said nothing where there is
-  /// one, else the oldest. NULL: none has to.
+  /// The connection that has to go because there are too many of its kind, after each add() and greet(): a
+  /// connection that has said nothing where there is one, else the oldest. NULL: none has to.
   Connection* excess() const noexcept;
   Connection* overdue(TimePoint now) const noexcept;  ///< or NULL
   TimePoint next_deadline() const noexcept;

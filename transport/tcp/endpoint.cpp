@@ -258,14 +258,15 @@ std::size_t TcpEndpoint::poll_sockets() noexcept {
         break;
     }
   }
-  // Afterwards: what has come through a connection is read before it is too late, or another one takes its place.
+  // Afterwards: what has come through a connection is read before it is too late, or another one takes its
+  // place.
   if (is_due) on_timer();
   for (const auto& listening : listening_)
     if (std::exchange(listening->is_ready, false)) handled += accept_some(*listening);
   return handled;
 }
 
-/// Those that done() starts belong to the next call.
+/// Ends the operations that are over now; operations that a done() starts belong to the next call.
 std::size_t TcpEndpoint::end_operations() noexcept {
   std::size_t ended = 0;
   for (auto left = ended_.size(); left != 0 && ended_.first() != nullptr; --left, ++ended) {
@@ -277,7 +278,7 @@ std::size_t TcpEndpoint::end_operations() noexcept {
 }
 
 Result<void> TcpEndpoint::arm() noexcept {
-  // What is in sockets keeps the descriptor readable by itself.
+  // Bytes in sockets keep the descriptor readable by themselves.
   if (ended_.size() != 0 || !to_self_.empty()) return weft::fail(Errc::again);
   return {};
 }

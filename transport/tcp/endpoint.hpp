@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoints over TCP, for networks that others can reach: what a peer sends is looked at by OpenSSL alone until the peer has
-// proved that it has the key, and everything is sealed after that (tls.hpp).
+// Endpoints over TCP, for networks that others can reach: what a peer sends is looked at by OpenSSL alone
+// until the peer has proved that it has the key, and everything is sealed after that (tls.hpp).
 //
-// N1  What strangers can make an endpoint hold is bounded: Strangers::most connections of peers without a right hello, and as many
-//     with one (of peers, or recorded), each for handshake_time and with TlsStream::most_before_proof bytes. One more ends another of
-//     its kind: peers need a moment only, and try again (link.hpp, L4).
-//     What they can have it do at a time is bounded as well: a progress() accepts most_accepts at each listener, and frees
-//     what has ended. OpenSSL has nothing of a connection through which no byte has come.
-// N2  progress() first looks at sockets and calls handlers, then ends operations, then frees connections: nothing that a
-//     handler or a done() closes is in use.
-// N3  Each send() goes to the socket at once, as far as that takes it; done() follows when all of it has gone there.
-//     send() answers `again` when more than most_backlog bytes lie here.
-// N4  A get is a request, and a reply that the target's progress() sends in pieces while the socket takes them.
+// N1  What strangers can make an endpoint hold is bounded: Strangers::most connections of peers without a
+//     right hello, and as many with one (of peers, or recorded), each for handshake_time and with
+//     TlsStream::most_before_proof bytes. One more ends another of its kind: peers need a moment only, and
+//     try again (link.hpp, L4).
+//     The work of strangers at a time is bounded as well: a progress() accepts most_accepts at each
+//     listener, and frees what has ended. OpenSSL has nothing of a connection through which no byte has come.
+// N2  progress() first looks at sockets and calls handlers, then ends operations, then frees connections:
+//     nothing that a handler or a done() closes is in use.
+// N3  Each send() goes to the socket at once, as far as that takes it; done() follows when all of it has gone
+//     there. send() answers `again` when more than most_backlog bytes lie here.
+// N4  A get is a request, and a reply that the target's progress() sends in pieces while the socket takes
+//     them.
 #pragma once
 
 #include <cstring>

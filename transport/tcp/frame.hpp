@@ -16,7 +16,9 @@ enum class FrameKind : std::uint8_t {
   message = 1,  ///< number: bytes of the caller's header, which stands before the payload
   get,          ///< number: the reader's ticket; the body is a GetRequest
   reply,        ///< number: the ticket; the body is the next piece of what was asked for
-  welcome  ///< the first of the accepting side, and of no other: it has seen the connecting side's proof. Without a body
+  /// The first frame of the accepting side, and of no other: it has seen the connecting side's proof. Without
+  /// a body.
+  welcome
 };
 
 /// In front of each.
@@ -33,7 +35,8 @@ constexpr void fields(Archive& archive, FrameHeader& m) {
 }
 inline constexpr std::size_t frame_header_bytes = base::fixed_bytes<FrameHeader>;
 inline constexpr std::size_t most_body_bytes = std::size_t{64} << 10;
-/// Several records behind that of the header: sealed where the memory lies, and opened where the reader wants it.
+/// Several records behind that of the header: sealed where the memory lies, and opened where the reader wants
+/// it.
 inline constexpr std::size_t most_reply_bytes = std::size_t{128} << 10;
 
 struct GetRequest {
@@ -50,7 +53,8 @@ struct Frame {
   FrameHeader header;
   Bytes body;
 };
-/// The frame with which `bytes` begin, of a reply as much as is there; nothing: more is to come. Errors: corrupt (no endpoint of ours sends that).
+/// The frame with which `bytes` begin, of a reply as much as is there; nothing: more is to come. Errors:
+/// corrupt (no endpoint of ours sends that).
 Result<std::optional<Frame>> first_frame(Bytes bytes) noexcept;
 
 }  // namespace weft::tcp

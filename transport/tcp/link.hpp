@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The way to one other endpoint, shared by all that reach it and by what it sends by itself.
 //
-// L1  A link has an attempt at a connection, or an open one to send on, or neither while it waits. Where both endpoints
-//     connect at the same time, the attempt of the lower id is let through (TcpEndpoint::accepts).
-// L2  It sends on the connection that was open first, as long as that lives: order is kept. It may receive on two.
-// L3  When an open connection ends the link is lost with all of its operations, for good. reach() makes another one.
-// L4  A connection is open for the side that accepted it when that has seen the other's proof, and for the other when the first
-//     frame says so: welcome. What ends before was an attempt, and the next one follows; no frame has been sent through it, so no
-//     message was reported that the peer can have lost. An attempt whose proof has been sent is not given up for
-//     another connection: for the peer it may be open.
+// L1  A link has an attempt at a connection, or an open one to send on, or neither while it waits. Where both
+//     endpoints connect at the same time, the attempt of the lower id is let through (TcpEndpoint::accepts).
+// L2  A link sends on the connection that was open first, as long as that lives: order is kept. A link may
+//     receive on two.
+// L3  When an open connection ends the link is lost with all of its operations, for good. reach() makes
+//     another one.
+// L4  A connection is open for the side that accepted it when that has seen the other's proof, and for the
+//     other when the first frame says so: welcome. A connection that ends before was an attempt, and the next
+//     one follows; no frame has been sent through it, so no message was reported that the peer can have lost.
+//     An attempt whose proof has been sent is not given up for another connection: for the peer it may be
+//     open.
 #pragma once
 
 #include <chrono>

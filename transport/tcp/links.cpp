@@ -42,7 +42,8 @@ std::shared_ptr<Link> TcpEndpoint::link_to(const EndpointId& id) {
   return link;
 }
 
-/// What waits at the listener beyond that keeps it readable: the next turn's.
+/// Accepts most_accepts connections at most; those that still wait keep the listener readable for the next
+/// turn.
 std::size_t TcpEndpoint::accept_some(Listening& listening) noexcept {
   std::size_t accepted = 0;
   for (; accepted < most_accepts; ++accepted) {
@@ -85,8 +86,8 @@ void TcpEndpoint::pause_listening(bool pause) noexcept {
   if (pause) wake_at(listens_again_);
 }
 
-/// A peer that has proved nothing yet says that it is `peer.from`: nothing is changed here. No: the peer finds out by
-/// itself that there is a connection in the other direction (L1).
+/// A peer that has proved nothing yet says that it is `peer.from`: nothing is changed here. No: the peer
+/// finds out by itself that there is a connection in the other direction (L1).
 bool TcpEndpoint::accepts(const Introduction& peer) noexcept {
   if (peer.from == id_) return false;
   const auto found = links_.find(peer.from);
@@ -209,7 +210,7 @@ void TcpEndpoint::fail(Connection& connection, const char* why) {
     case Connection::State::connecting:
     case Connection::State::handshaking:
       if (connection.is_incoming) return drop_stranger(connection);
-      // It may have been unwanted there, because a connection in the other direction is being made.
+      // The peer may not have wanted this attempt, because a connection in the other direction is being made.
       return fail_attempt(*connection.link, false, no_answer);
   }
 }

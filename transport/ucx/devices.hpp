@@ -23,9 +23,9 @@ Result<std::string> devices_for(const std::vector<std::string>& devices, std::st
 transport::Network network_of(const std::string& device, const std::vector<transport::Network>& interfaces,
                               const std::string& sysfs = "/sys");
 
-/// Whether a list of transports, as UCX_TLS takes it, has reliable connections and nothing to set them up with: rc_verbs and
-/// rc_mlx5 exchange their first words over ud or dc. The short names (rc, rc_v, rc_x, ib, all) bring it. Without it UCX 1.13 takes
-/// the list, and then loses every peer, or crashes.
+/// Whether a list of transports, as UCX_TLS takes it, has reliable connections and nothing to set them up
+/// with: rc_verbs and rc_mlx5 exchange their first words over ud or dc. The short names (rc, rc_v, rc_x, ib,
+/// all) bring it. Without it UCX 1.13 takes the list, and then loses every peer, or crashes.
 bool lacks_wireup(std::string_view transports) noexcept;
 
 /// Returns the value for UCX_MODULES. It excludes modules that servers never use: for GPU memory, for copies

@@ -207,7 +207,8 @@ Result<void> UcxEndpoint::request_get(const UcxKey& key, std::uint64_t offset, U
 Result<void> UcxEndpoint::get_directly(const UcxKey& key, std::uint64_t offset, const UcxRegion& region,
                                        UcxOperation& operation) {
   Connection& connection = key.peer.connection();
-  // While its connection is being set up a get cannot be ended: it reads into the transfer, so that nothing of the caller's is lent.
+  // While its connection is being set up a get cannot be ended: it reads into the transfer, so that nothing
+  // of the caller's is lent.
   const bool is_lent = connection.is_set_up || !worker_->traits().reads_memory;
   const std::size_t own = is_lent ? 0 : operation.length;
   if (is_full(own)) return fail(Errc::again);

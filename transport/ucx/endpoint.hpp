@@ -91,8 +91,8 @@ class UcxEndpoint final : public Endpoint {
   void await_direct_gets(const Connection* of, const MemoryRegion* into) noexcept;
   void end_lost() noexcept;
   void retire(Connection& connection) noexcept;
-  /// Over a card UCX 1.13 aborts when a connection is closed before its peer has answered ("Assertion `(req->send.wireup.type == ...",
-  /// ucp_request.c): such a one stays.
+  /// Over a card UCX 1.13 aborts when a connection is closed before its peer has answered
+  /// ("Assertion `(req->send.wireup.type == ...", ucp_request.c): such a one stays.
   bool may_close(const Connection& connection) const noexcept {
     return connection.is_set_up || connection.failed || !worker_->traits().reads_memory;
   }

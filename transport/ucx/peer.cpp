@@ -19,8 +19,8 @@ constexpr auto time_to_close = 100ms;
 // how long a direct get may take before its connection is closed by force
 constexpr auto time_to_end_reading = 1000ms;
 
-/// A connection was refused at once, or the segment of a peer on this node went with its process. Not UCS_ERR_IO_ERROR,
-/// which a process without descriptors gets, too.
+/// A connection was refused at once, or the segment of a peer on this node went with its process. Not
+/// UCS_ERR_IO_ERROR, which a process without descriptors gets, too.
 bool has_no_listener(ucs_status_t status) noexcept {
   return status == UCS_ERR_UNREACHABLE || status == UCS_ERR_REJECTED || status == UCS_ERR_CONNECTION_RESET ||
          status == UCS_ERR_NOT_CONNECTED || status == UCS_ERR_TIMED_OUT || status == UCS_ERR_SHMEM_SEGMENT;

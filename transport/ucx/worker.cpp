@@ -157,7 +157,8 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options, std::string
   if ((options.direct_gets && worker->traits_.network) || worker->traits_.reads_memory) {
     transport::LentEnvironment variables;
     if (worker->traits_.reads_memory) {
-      // A peer that does not answer for so long while its connection is being set up makes UCX 1.13 abort (UcxEndpoint::may_close).
+      // A peer that does not answer for so long while its connection is being set up makes UCX 1.13 abort
+      // (UcxEndpoint::may_close).
       if (std::getenv("UCX_UD_VERBS_TIMEOUT") == nullptr) variables.set("UCX_UD_TIMEOUT", "864000s");
       // Else a region that was closed can still be read, while UCX keeps its registration for later.
       variables.set("UCX_IB_REG_METHODS", "direct");
@@ -183,7 +184,8 @@ Result<void> Worker::start(ucp_config_t* config, std::uint64_t features) {
   }
   ucp_worker_params_t worker_params{};
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_FLAGS;
-  // One thread at a time, and not always the one that opened it: a server's loop has its own. UCX 1.18 of Debian 13 ends a process where that is not said.
+  // One thread at a time, and not always the one that opened it: a server's loop has its own. UCX 1.18 of
+  // Debian 13 ends a process where that is not said.
   worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   worker_params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
   const auto created = ucp_worker_create(context_, &worker_params, &worker_);

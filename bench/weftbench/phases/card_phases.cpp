@@ -35,9 +35,9 @@ Fetched get_card(const Job& job, const pmix_proc_t& from, std::size_t size) {
   return value;
 }
 
-/// Both ways to use a Get. Released: the caller frees each value before the next Get, so that malloc hands out the
-/// same two blocks again. Kept: as a library does that builds its table of peers; the blocks are fresh memory, which
-/// costs the caller more than the Get. fetch() returns Fetched.
+/// A Get is used in two ways. Released: the caller frees each value before the next Get, so that malloc hands
+/// out the same two blocks again. Kept: as a library does that builds its table of peers; the blocks are
+/// fresh memory, which costs the caller more than the Get. fetch() returns Fetched.
 template <class Fetch>
 void measure_get(const Context& c, const std::string& bench, std::size_t bytes, Fetch&& fetch) {
   const auto measured = [&](const std::string& name, auto&& body) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events from rank 0 to all ranks of the job: how long one takes to each handler, and how many come through in a row. The clocks of all
-// ranks have to be one machine's.
+// Events from rank 0 to all ranks of the job: how long one takes to each handler, and how many come through
+// in a row. The clocks of all ranks have to be one machine's.
 #include <atomic>
 #include <string_view>
 
@@ -13,7 +13,7 @@ constexpr pmix_status_t one_event = PMIX_EXTERNAL_ERR_BASE - 21, one_of_many = P
 constexpr const char* number_key = "weftbench.number";
 constexpr const char* sent_key = "weftbench.sent";
 
-/// What the handlers have seen; they run on a thread of the library.
+/// The counts of the handlers, which run on a thread of the library.
 struct Heard {
   std::atomic<std::uint64_t> count{0};
   std::atomic<std::uint64_t> wrong{0};  ///< not the next in order: lost, or there twice

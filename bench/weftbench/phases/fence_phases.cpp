@@ -17,8 +17,8 @@ void measure_set(const Context& c, const std::string& bench, const std::vector<p
   });
 }
 
-/// A fence that is opened, and waited for later. It outlives its last wait(), since the library's thread may still be about to wake
-/// the waiting one.
+/// A fence that is opened, and waited for later. The object outlives its last wait(), since the library's
+/// thread may still be about to wake the waiting one.
 class OpenFence {
  public:
   void open(const std::vector<pmix_proc_t>& members) {
@@ -41,8 +41,8 @@ class OpenFence {
   std::atomic<bool> is_over_ = false;
 };
 
-/// Prints how many ranks leave a fence without data before the last one has entered it. If any do, that fence is no
-/// barrier, and its time is not the time of one.
+/// Prints how many ranks leave a fence without data before the last one has entered it. If any do, that fence
+/// is no barrier, and its time is not the time of one.
 void print_early_leavers(const Context& c) {
   constexpr timespec delay{0, 100'000'000};
   const bool late = c.job.rank() + 1 == c.job.size();
@@ -54,8 +54,8 @@ void print_early_leavers(const Context& c) {
   c.print_per_rank("barrier_left_early", "count", early ? 1 : 0);
 }
 
-/// Consecutive full fences, with a new card each or with nothing new; ns as this rank sees them. After the last one comes
-/// another: what follows it must be what follows each.
+/// Consecutive full fences, with a new card each or with nothing new; ns as this rank sees them. After the
+/// last one comes another: what follows it must be what follows each.
 std::vector<double> consecutive_fences(const Context& c, unsigned count, MarkedCards* cards) {
   std::vector<double> out;
   for (unsigned i = 0; i < count; ++i) {
@@ -141,8 +141,8 @@ void full_fence_phase(const Context& c) {
   }
 }
 
-/// As full_fence_phase(), but no rank reads behind the fence: with more ranks than cores the first to leave it read all cards before
-/// the last one gets a core, and what they read is in its time.
+/// A full_fence_phase() in which no rank reads behind the fence: with more ranks than cores the first to
+/// leave it read all cards before the last one gets a core, and what they read is in its time.
 void lone_full_fence_phase(const Context& c) {
   for (const unsigned bytes : c.options.card_bytes) {
     MarkedCards cards(c.job, "l", bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups: constructed and ended by the whole job, by two ranks, many at once. Beside them two full fences of the same processes, in the
-// same run, which is what a group is measured against.
+// Groups: constructed and ended by the whole job, by two ranks, many at once. Beside them two full fences of
+// the same processes, in the same run, which is what a group is measured against.
 #include <unistd.h>
 
 #include <array>
@@ -64,7 +64,8 @@ void make_many(const std::vector<pmix_proc_t>& members) {
   ended.wait_for(at_once);
 }
 
-/// A thousand groups at once: what the first and the last hundred cost, and what the server keeps for each member of each.
+/// A thousand groups at once: what the first and the last hundred cost, and what the server keeps for each
+/// member of each.
 void measure_alive(const Context& c, const std::vector<pmix_proc_t>& all) {
   constexpr unsigned count = 1000, some = 100;
   const auto name_of = [](unsigned i) { return "weftbench.alive." + std::to_string(i); };

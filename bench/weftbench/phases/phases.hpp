@@ -34,8 +34,8 @@ struct Context {
   void print(const Record& record) const {
     if (job.is_root()) reporter.print(record);
   }
-  /// All ranks: prints their timings of one operation as one record. The median is over all ranks' batches; a rank may
-  /// have none.
+  /// All ranks: prints their timings of one operation as one record. The median is over all ranks' batches; a
+  /// rank may have none.
   void print_pooled(const std::string& bench, std::size_t bytes, const Sample& mine) const;
   /// All ranks: prints one number of each rank, in `unit`; runs = ranks, max = the slowest or largest.
   void print_per_rank(const std::string& bench, const std::string& unit, double mine) const;
@@ -48,7 +48,8 @@ struct Context {
   }
 };
 
-/// times[rank][repeat]: of each repeat the slowest rank. Ranks that have fewer repeats were not there in the others.
+/// times[rank][repeat]: of each repeat the slowest rank. Ranks that have fewer repeats were not there in the
+/// others.
 std::vector<double> slowest_of(const std::vector<std::vector<double>>& times);
 
 /// Lets the other ranks fall asleep in their fence, so that "alone" means alone. Not a correctness wait.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations in which several ranks meet, in rounds: by the whole job, or by some of its ranks while the others wait.
+// Operations in which several ranks meet, in rounds: by the whole job, or by some of its ranks while the
+// others wait.
 #pragma once
 
 #include <time.h>
@@ -30,7 +31,8 @@ void measure_rounds(const Context& c, const std::string& bench, Op&& op) {
   c.print(make_record(bench, c.job.size(), 0, seen));
 }
 
-/// The ranks that are members run op(); the others wait for them in a fence of the whole job, and are given the time to fall asleep.
+/// The ranks that are members run op(); the others wait for them in a fence of the whole job, and are given
+/// the time to fall asleep.
 template <class Op>
 void measure_part(const Context& c, const std::string& bench, unsigned members, bool is_member, Op&& op) {
   constexpr unsigned batches = 100;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first Get of a card that no fence has brought here: direct modex. Nothing is exchanged before it but by fences
-// without data, so that the library cannot know the cards from elsewhere.
+// The first Get of a card that no fence has brought here: direct modex. Nothing is exchanged before it but by
+// fences without data, so that the library cannot know the cards from elsewhere.
 #include "bench/weftbench/neighbours.hpp"
 #include "bench/weftbench/phases/marked_cards.hpp"
 #include "bench/weftbench/phases/phases.hpp"
@@ -8,7 +8,8 @@
 namespace weft::bench {
 namespace {
 
-/// All ranks, in every repeat: a new card each, a fence that moves none of them, then work(i). Repeat 0 is cold.
+/// All ranks, in every repeat: a new card each, a fence that moves none of them, then work(i). Repeat 0 is
+/// cold.
 template <class Work>
 void after_sparse_fences(const Context& c, const MarkedCards& cards, Work&& work) {
   for (unsigned i = 0; i <= c.options.repeats; ++i) {
@@ -19,7 +20,7 @@ void after_sparse_fences(const Context& c, const MarkedCards& cards, Work&& work
   }
 }
 
-/// What this rank measured, by size. Results travel by full fences, so each is reported after all
+/// The measurements of this rank, by size. Results travel by full fences, so each is reported after all
 /// measurements.
 struct Touches {
   std::size_t bytes = 0;

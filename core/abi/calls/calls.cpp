@@ -17,7 +17,8 @@ thread_local constinit CallSlot* own_call_slot = nullptr;
 
 namespace {
 
-/// All slots there ever were: as many as threads called at one time. Never freed, so that a list can be walked at any time.
+/// All slots there ever were: as many as threads called at one time. Never freed, so that a list can be
+/// walked at any time.
 std::atomic<CallSlot*> all_slots{nullptr};
 
 /// Gives the thread's slot back when the thread ends.

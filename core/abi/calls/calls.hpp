@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which threads are inside a call of the library now. PMIx_Finalize takes the roles away, so that new calls find none, and then
-// waits here for those that found one before.
+// Which threads are inside a call of the library now. PMIx_Finalize takes the roles away, so that new calls
+// find none, and then waits here for those that found one before.
 //
 // Cost      A call writes two words of its own thread: no lock, no cache line that another thread writes.
 // Order     K1  A thread says that it is inside, then looks for its role.
 //           K2  Finalize takes the role away, then looks which threads are inside.
-//           The order of each pair is what matters, and a store before a load is the one that processors swap. Finalize has
-//           the kernel put a barrier into every thread (membarrier), so that K1 needs none.
+//           The order of each pair is what matters, and a store before a load is the one that processors
+//           swap. Finalize has the kernel put a barrier into every thread (membarrier), so that K1 needs
+//           none.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,8 @@
 
 namespace weft::abi {
 
-/// What one thread says of itself. Only that thread writes, but for fork().
+/// The record of one thread: whether it is inside a call. Only that thread writes it; in a child of fork()
+/// the forking thread clears those of its parent's threads.
 struct CallSlot {
   alignas(64) std::atomic<std::uint64_t> turns{0};  ///< odd: inside
   unsigned nested = 0;                              ///< calls of callbacks of the call
@@ -25,10 +27,10 @@ struct CallSlot {
 
 /// This thread's; null before its first call.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit CallSlot* own_call_slot;
-/// The same, made where there is none. Throws std::bad_alloc.
+/// The calling thread's slot, made where there is none. Throws std::bad_alloc.
 [[gnu::cold]] CallSlot& make_call_slot();
 
-/// As long as it lives the thread is inside.
+/// This object marks its thread as being inside a call for as long as it lives.
 class InCall {
  public:
   InCall() : slot_(own_call_slot != nullptr ? *own_call_slot : make_call_slot()) {
@@ -50,7 +52,8 @@ class InCall {
  private:
   friend class OutsideCall;
   static void turn(CallSlot& slot, std::uint64_t now) noexcept {
-    // Release: what the call did with the role comes before. A lock prefix is not needed: no other thread writes.
+    // Release: what the call did with the role comes before. A lock prefix is not needed: no other thread
+    // writes.
     slot.turns.store(now + 1, std::memory_order_release);  // CA.S1 -> S2
     std::atomic_signal_fence(std::memory_order_seq_cst);   // K1
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The border between C++ and C: inside an entry point errors are Errors and texts are std::strings; outside
-// there are statuses and malloc'ed memory, and no exception ever. Each body is counted as a call that is under way (calls.hpp).
+// there are statuses and malloc'ed memory, and no exception ever. Each body is counted as a call that is
+// under way (calls.hpp).
 #pragma once
 
 #include <cstring>
@@ -15,8 +16,8 @@ namespace weft::abi {
 
 using data::to_status;
 
-/// In a handler: the status of the exception that is being handled. No memory is PMIX_ERR_NOMEM; everything else is a
-/// defect of ours, and is logged with the name of the API function whose body threw.
+/// In a handler: the status of the exception that is being handled. No memory is PMIX_ERR_NOMEM; everything
+/// else is a defect of ours, and is logged with the name of the API function whose body threw.
 pmix_status_t status_of_exception(const char* function) noexcept;
 
 /// The body of an entry point that returns a status. body() returns Result<void>. function: the name of the
@@ -32,7 +33,7 @@ pmix_status_t guarded(Body&& body, const char* function = __builtin_FUNCTION()) 
   }
 }
 
-/// The same for bodies that speak in statuses themselves.
+/// The guarded() for bodies that return statuses themselves.
 template <class Body>
 pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   try {
@@ -43,8 +44,9 @@ pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCT
   }
 }
 
-/// The same for a call that takes directives. Nothing happens where there are none although some are said to be (PMIX_ERR_BAD_PARAM),
-/// and where the caller requires one that the call does not understand (PMIX_ERR_NOT_SUPPORTED; core/data/names/call_attributes.hpp).
+/// The guarded_status() for a call that takes directives. The body does not run where the array is NULL
+/// although its length is not 0 (PMIX_ERR_BAD_PARAM), nor where the caller requires a directive that the call
+/// does not understand (PMIX_ERR_NOT_SUPPORTED; core/data/names/call_attributes.hpp).
 template <class Body>
 pmix_status_t guarded_directives(const pmix_info_t* infos, std::size_t ninfo, Body&& body,
                                  const char* function = __builtin_FUNCTION()) noexcept {

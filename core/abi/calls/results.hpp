@@ -26,7 +26,8 @@ inline pmix_status_t hand_over(data::Infos infos, pmix_info_t** results, std::si
   return PMIX_SUCCESS;
 }
 
-/// To a pmix_info_cbfunc_t, which may be NULL: the infos stay until the release function is called. Without infos there is none.
+/// To a pmix_info_cbfunc_t, which may be NULL: the infos stay until the release function is called. Without
+/// infos there is none.
 inline void lend(pmix_status_t status, data::Infos infos, pmix_info_cbfunc_t cbfunc, void* cbdata) {
   if (cbfunc == nullptr) return;
   if (infos.size() == 0) return cbfunc(status, nullptr, 0, cbdata, nullptr, nullptr);

@@ -43,8 +43,9 @@ pmix_proc_t target(const Role& role, const pmix_proc_t* proc) {
   return out;
 }
 
-/// Keys that name the caller itself, whichever process the Get names: PMIX_PROCID; PMIX_NSPACE of NULL; PMIX_RANK of a rank
-/// that is none, as wildcards are. Nothing: another key, or a question about some process.
+/// Keys that name the caller itself, whichever process the Get names: PMIX_PROCID; PMIX_NSPACE of NULL;
+/// PMIX_RANK of a rank that is none, as wildcards are. Nothing: another key, or a question about some
+/// process.
 std::optional<Value> caller_itself(const Role& role, const pmix_proc_t* proc, std::string_view key) {
   const auto& self = role.self();
   if (key == PMIX_PROCID) return Value::of_proc(self);
@@ -70,7 +71,8 @@ std::optional<Value> own_topology(const Role& role, const pmix_proc_t* proc, std
   return Value::adopt(raw);
 }
 
-/// Where directives are qualifiers of the key: its name becomes `qualified`, which `name` then borrows from. False: too long.
+/// Where directives are qualifiers of the key: its name becomes `qualified`, which `name` then borrows from.
+/// False: too long.
 bool add_qualifiers(std::string_view& name, std::string& qualified, const pmix_info_t* infos,
                     std::size_t count) {
   const auto is_one = [](const pmix_info_t& info) { return (info.flags & PMIX_INFO_QUALIFIER) != 0; };
@@ -103,11 +105,13 @@ pmix_status_t deliver(Role& role, Value&& found, const GetDirectives& how, pmix_
 }  // namespace
 
 /// PMIx_Put: stages a value in the own process; no other process sees it before PMIx_Commit.
-///   key    of PMIX_QUALIFIED_VALUE the value is an array: key and value, then the infos that a Get must name, too, marked
-///          PMIX_INFO_QUALIFIER, in any order
-///   scope  PMIX_LOCAL (this node), PMIX_REMOTE (others), PMIX_GLOBAL (both), PMIX_INTERNAL (this process); PMIX_DEL_LOCAL and the like
-///          delete the key there: val is ignored and may be NULL, and a Get finds the key no more than one that was never put
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNKNOWN_DATA_TYPE, _OUT_OF_RESOURCE (the own card is full; what is there stays)
+///   key    of PMIX_QUALIFIED_VALUE the value is an array: key and value, then the infos that a Get must
+///          name, too, marked PMIX_INFO_QUALIFIER, in any order
+///   scope  PMIX_LOCAL (this node), PMIX_REMOTE (others), PMIX_GLOBAL (both), PMIX_INTERNAL (this process);
+///          PMIX_DEL_LOCAL and the like delete the key there: val is ignored and may be NULL, and a Get finds
+///          the key no more than one that was never put
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNKNOWN_DATA_TYPE, _OUT_OF_RESOURCE (the own card is full; what is
+///   there stays)
 ///   Cost: one encode and one copy; no system call.
 pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t* val) {
   return guarded_status([&]() -> pmix_status_t {
@@ -149,18 +153,23 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
 }
 
 /// PMIx_Get: what (proc, key) is known to be.
-///   proc  whose, by its namespace or by a group rank; rank PMIX_RANK_WILDCARD = the job, PMIX_RANK_UNDEF = whichever rank has it; NULL = the caller's
+///   proc  whose, by its namespace or by a group rank; rank PMIX_RANK_WILDCARD = the job, PMIX_RANK_UNDEF =
+///         whichever rank has it; NULL = the caller's
 ///   key   NULL: everything known, as a PMIX_DATA_ARRAY of pmix_info_t
 ///   info  PMIX_OPTIONAL, _IMMEDIATE, _TIMEOUT, _DATA_SCOPE, _GET_REFRESH_CACHE, _GET_STATIC_VALUES,
-///         _GET_POINTER_VALUES, _SESSION_INFO (with _SESSION_ID), _JOB_INFO, _NODE_INFO (with _HOSTNAME or _NODEID), _APP_INFO
-///         (with _APPNUM)
-///   PMIX_TOPOLOGY2 of this node: PMIX_TOPO, the pointer that PMIx_Load_topology gives; of another node: PMIX_ERR_NOT_FOUND
-///   val   malloc'ed unless the directives say otherwise; NULL where the Get fails, untouched with _GET_STATIC_VALUES
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE (with _DATA_SCOPE), _TIMEOUT (that of the directive has passed),
-///   _UNREACH (that process has ended and never committed, or its node is lost), _LOST_CONNECTION
-///   Cost: a lock-free read, two mallocs and a copy for whatever the node knows; else a round trip to the server, which
-///   waits for the rank's first commit, and WEFT_GET_WAIT for a key of a later one (docs/design/modex.md has the table).
-///   In a server: a lock-free read of what is here, whatever the directives; neither the host nor another thread is waited for.
+///         _GET_POINTER_VALUES, _SESSION_INFO (with _SESSION_ID), _JOB_INFO, _NODE_INFO (with _HOSTNAME or
+///         _NODEID), _APP_INFO (with _APPNUM)
+///   PMIX_TOPOLOGY2 of this node: PMIX_TOPO, the pointer that PMIx_Load_topology gives; of another node:
+///   PMIX_ERR_NOT_FOUND
+///   val   malloc'ed unless the directives say otherwise; NULL where the Get fails, untouched with
+///         _GET_STATIC_VALUES
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE (with _DATA_SCOPE), _TIMEOUT (that
+///   of the directive has passed), _UNREACH (that process has ended and never committed, or its node is
+///   lost), _LOST_CONNECTION
+///   Cost: a lock-free read, two mallocs and a copy for whatever the node knows; else a round trip to the
+///   server, which waits for the rank's first commit, and WEFT_GET_WAIT for a key of a later one
+///   (docs/design/modex.md has the table). In a server: a lock-free read of what is here, whatever the
+///   directives; neither the host nor another thread is waited for.
 pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_info_t info[], size_t ninfo,
                        pmix_value_t** val) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
@@ -195,8 +204,8 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
   });
 }
 
-/// PMIx_Get_nb: the same; cbfunc runs on the library's thread, always after this call returned. The value belongs to
-/// the library and is gone when cbfunc returns.
+/// PMIx_Get_nb: the same; cbfunc runs on the library's thread, always after this call returned. The value
+/// belongs to the library and is gone when cbfunc returns.
 pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_info_t info[], size_t ninfo,
                           pmix_value_cbfunc_t cbfunc, void* cbdata) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
@@ -232,7 +241,8 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
   });
 }
 
-/// PMIx_Resolve_peers: the processes of a namespace, or of a group that the caller is a member of, on a node; NULL node = this one, NULL namespace = mine.
+/// PMIx_Resolve_peers: the processes of a namespace, or of a group that the caller is a member of, on a node;
+/// NULL node = this one, NULL namespace = mine.
 /// Not yet: a NULL namespace as all namespaces of the node.
 pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspace, pmix_proc_t** procs,
                                  size_t* nprocs) {

@@ -23,11 +23,13 @@ pmix_status_t registration_status(const weft::Error& error) {
 
 }  // namespace
 
-/// PMIx_Register_event_handler: evhdlr runs on the library's thread for each event that matches, and before that for each
-/// that has come already and is kept (PMIx_Notify_event), oldest first.
+/// PMIx_Register_event_handler: evhdlr runs on the library's thread for each event that matches, and before
+/// that for each that has come already and is kept (PMIx_Notify_event), oldest first.
 ///   codes [ncodes]  none = a default handler
-///   cbfunc          told the handler's reference, whatever happens; NULL: the call waits and returns the reference
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED (a required attribute), _EVENT_REGISTRATION (the only first or last place is taken)
+///   cbfunc          told the handler's reference, whatever happens; NULL: the call waits and returns the
+///                   reference
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED (a required attribute), _EVENT_REGISTRATION (the only
+///   first or last place is taken)
 pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, pmix_info_t info[],
                                           size_t ninfo, pmix_notification_fn_t evhdlr,
                                           pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata) {
@@ -73,8 +75,9 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
   });
 }
 
-/// PMIx_Deregister_event_handler: cbfunc is told when the handler does not run any more; NULL: the call waits. The server, and its host
-/// where it reports events, hear after that which codes no handler wants any more.
+/// PMIx_Deregister_event_handler: cbfunc is told when the handler does not run any more; NULL: the call
+/// waits. The server, and its host where it reports events, hear after that which codes no handler wants any
+/// more.
 /// Errors: PMIX_ERR_INIT, _BAD_PARAM (no such handler).
 pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
@@ -95,13 +98,18 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
   });
 }
 
-/// PMIx_Notify_event: raises an event; own handlers see it too. cbfunc NULL: the call waits for the server's answer.
-///   range   PMIX_RANGE_RM: for the host alone, by its notify_event, else by its handlers; a singleton has none: PMIX_ERR_UNREACH
-///   info    PMIX_EVENT_DO_NOT_CACHE (bool), _CUSTOM_RANGE, _NON_DEFAULT (bool); others go along. PMIX_EVENT_TIMESTAMP is added
-///   Handlers that are registered later hear it once, too, in every process of the range: a server and each process keep the
-///   latest 512 events, of at most 1 MiB, a process not those that a handler completed with PMIX_EVENT_ACTION_COMPLETE,
-///   unless it is PMIX_MODEL_DECLARED of the process itself (PMIX_RANGE_PROC_LOCAL).
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: no such range), _LOST_CONNECTION, and those of the host's notify_event
+/// PMIx_Notify_event: raises an event; own handlers see it too. cbfunc NULL: the call waits for the server's
+/// answer.
+///   range   PMIX_RANGE_RM: for the host alone, by its notify_event, else by its handlers; a singleton has
+///           none: PMIX_ERR_UNREACH
+///   info    PMIX_EVENT_DO_NOT_CACHE (bool), _CUSTOM_RANGE, _NON_DEFAULT (bool); others go along.
+///           PMIX_EVENT_TIMESTAMP is added
+///   Handlers that are registered later hear it once, too, in every process of the range: a server and each
+///   process keep the latest 512 events, of at most 1 MiB, a process not those that a handler completed with
+///   PMIX_EVENT_ACTION_COMPLETE, unless it is PMIX_MODEL_DECLARED of the process itself
+///   (PMIX_RANGE_PROC_LOCAL).
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: no such range), _LOST_CONNECTION, and those of the host's
+///   notify_event
 ///   Source: PMIx Standard, chapter "Event Notification". Tests: tests/multiproc/event/event_test.cpp
 pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source, pmix_data_range_t range,
                                 const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,

@@ -11,8 +11,8 @@ using Group = weft::client::Groups::Group;
 
 namespace {
 
-/// The group whose own fence this is: it knows of members that leave. Nothing: a fence of processes; so is that of a group across nodes whose
-/// host carries fences.
+/// The group whose own fence this is: it knows of members that leave. Nothing: a fence of processes; so is
+/// that of a group across nodes whose host carries fences.
 std::optional<Group> group_with_fence(const pmix_proc_t* procs, size_t nprocs) {
   auto group = weft::abi::whole_group(procs, nprocs);
   return group && !group->fences_by_host ? std::move(group) : std::nullopt;
@@ -44,17 +44,21 @@ pmix_status_t fence_of_group_later(const pmix_proc_t& name, const pmix_info_t* i
 
 }  // namespace
 
-/// PMIx_Fence: no process that is named returns before all have entered; with PMIX_COLLECT_DATA their data travels too.
+/// PMIx_Fence: no process that is named returns before all have entered; with PMIX_COLLECT_DATA their data
+/// travels too.
 ///   procs [nprocs]  the members; rank PMIX_RANK_WILDCARD = all of that namespace or group; NULL, 0 = mine
-///   info  [ninfo]   PMIX_COLLECT_DATA (bool); PMIX_COLLECT_GENERATED_JOB_INFO (bool): what the servers of other nodes alone know of
-///                   their ranks comes too, which PMIX_COLLECT_DATA alone does not bring; PMIX_TIMEOUT (int, seconds, 0 = none); a host that carries fences gets these and all
-///                   others
-///                   PMIX_GROUP_FT_COLLECTIVE (bool): of all members of a group by its name: members that are lost, or leave, are not waited
-///                   for; so also where the group was made with it. The cards travel then, too.
-///   Blocks this thread only. Errors: PMIX_ERR_INIT, _BAD_PARAM, _TIMEOUT, _PROC_ABORTED (a participant died),
-///   _UNREACH (a participant finalized), _LOST_CONNECTION (the server is gone).
-///   Cost: on one node: one compare-and-swap and one wake; the first fence of a set that is not the whole job is a round
-///   trip to the server. On n nodes: besides, the rounds of the servers' schedule (docs/design/fence.md).
+///   info  [ninfo]   PMIX_COLLECT_DATA (bool); PMIX_COLLECT_GENERATED_JOB_INFO (bool): what the servers of
+///                   other nodes alone know of their ranks comes too, which PMIX_COLLECT_DATA alone does not
+///                   bring; PMIX_TIMEOUT (int, seconds, 0 = none); a host that carries fences gets these and
+///                   all others
+///                   PMIX_GROUP_FT_COLLECTIVE (bool): of all members of a group by its name: members that are
+///                   lost, or leave, are not waited for; so also where the group was made with it. The cards
+///                   travel then, too.
+///   Blocks this thread only. Errors: PMIX_ERR_INIT, _BAD_PARAM, _TIMEOUT, _PROC_ABORTED (a participant
+///   died), _UNREACH (a participant finalized), _LOST_CONNECTION (the server is gone).
+///   Cost: on one node: one compare-and-swap and one wake; the first fence of a set that is not the whole job
+///   is a round trip to the server. On n nodes: besides, the rounds of the servers' schedule
+///   (docs/design/fence.md).
 ///   Tests: tests/multiproc/fence/fence_test.cpp, host_fence_test.cpp
 [[gnu::hot]] pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                                       size_t ninfo) {

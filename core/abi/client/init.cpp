@@ -33,18 +33,22 @@ void declare_model(weft::client::Client& client, weft::data::Infos said) {
 
 }  // namespace
 
-/// PMIx_Init: makes this process a client of its server, or a singleton. Counted: each call needs a PMIx_Finalize.
+/// PMIx_Init: makes this process a client of its server, or a singleton. Counted: each call needs a
+/// PMIx_Finalize.
 ///   proc   written with the own name, also for a singleton; may be NULL
 ///   Returns PMIX_SUCCESS; PMIX_ERR_UNREACH as a singleton, with a library that works for one process;
 ///   PMIX_ERR_SERVER_NOT_AVAIL where the environment names a server that does not answer (said on stderr),
 ///   PMIX_ERR_NO_PERMISSIONS where it refuses.
-///   Cost: one connect, two mappings, three changes of what is writable in them, a round trip to the server, which asks a host that has
-///   client_connected2 (docs/decisions/0005-start-up.md). A singleton: none of these.
-///   In the child of a fork the library starts anew: the parent's server refuses a second process as that rank
-///   (PMIX_ERR_NO_PERMISSIONS) until the parent has finalized.
-///   info   PMIX_EXTERNAL_PROGRESS (bool, first call: core/abi/roles/progress.cpp). Each call's are looked at (RFC 0017): a key that an earlier call
-///   gave another value is PMIX_ERR_BAD_PARAM, and nothing is counted. A call with PMIX_PROGRAMMING_MODEL, another key of models or several
-///   raises PMIX_MODEL_DECLARED with them in this process; every handler that is registered for that code later hears it, too.
+///   Cost: one connect, two mappings, three changes of what is writable in them, a round trip to the server,
+///   which asks a host that has client_connected2 (docs/decisions/0005-start-up.md). A singleton: none of
+///   these.
+///   In the child of a fork the library starts anew: the parent's server refuses a second process as that
+///   rank (PMIX_ERR_NO_PERMISSIONS) until the parent has finalized.
+///   info   PMIX_EXTERNAL_PROGRESS (bool, first call: core/abi/roles/progress.cpp). The directives of every
+///          call are read (RFC 0017): a key to which an earlier call gave another value is
+///          PMIX_ERR_BAD_PARAM, and the call is not counted. A call with PMIX_PROGRAMMING_MODEL, another key
+///          of models or several raises PMIX_MODEL_DECLARED with them in this process; every handler that is
+///          registered for that code later hears it, too.
 /// Not yet: other attributes (ignored, refused where required).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
@@ -56,7 +60,8 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
     if (status != PMIX_SUCCESS) return status;
     if (roles().client_count == 0) {
       auto started = weft::client::Client::start();
-      // Whatever keeps a server that the environment names from answering is one status; PMIX_ERR_UNREACH is a singleton's.
+      // Whatever keeps a server that the environment names from answering is one status; PMIX_ERR_UNREACH is
+      // a singleton's.
       if (!started)
         return started.error().code == weft::Errc::denied ? weft::abi::to_status(started.error())
                                                           : PMIX_ERR_SERVER_NOT_AVAIL;
@@ -71,9 +76,9 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   });
 }
 
-/// PMIx_Finalize: the last one tells the server and forgets everything. PMIX_EMBED_BARRIER (bool) fences first.
-/// Calls that other threads are in end, with PMIX_ERR_INIT or _LOST_CONNECTION where they wait; it returns after them.
-/// In the child of a fork: PMIX_ERR_INIT, and the parent's library goes on.
+/// PMIx_Finalize: the last one tells the server and forgets everything. PMIX_EMBED_BARRIER (bool) fences
+/// first. Calls that other threads are in end, with PMIX_ERR_INIT or _LOST_CONNECTION where they wait; it
+/// returns after them. In the child of a fork: PMIX_ERR_INIT, and the parent's library goes on.
 pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
@@ -94,7 +99,8 @@ const char* PMIx_Get_version(void) {
   return "4.2.2 Weft " WEFT_VERSION " (PMIx Standard 4.2, ABI libpmix.so.2)";
 }
 
-/// PMIx_Abort: asks the server to end processes (none: the caller's whole job). Returns when the host took note.
+/// PMIx_Abort: asks the server to end processes (none: the caller's whole job). Returns when the host took
+/// note.
 pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size_t nprocs) {
   return weft::abi::guarded_status([&]() -> pmix_status_t {
     auto* client = roles().client();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Publish/Lookup Operations". The host keeps what is published, and says which processes may see it.
+// PMIx Standard, chapter "Publish/Lookup Operations". The host keeps what is published, and says which
+// processes may see it.
 #include "core/abi/roles/requests.hpp"
 #include "core/data/types/array.hpp"
 #include "pmix.h"
@@ -43,7 +44,7 @@ pmix_status_t make_unpublish(char** keys, const pmix_info_t* info, size_t ninfo,
   return status == PMIX_SUCCESS ? copy_infos(info, ninfo, out.directives) : status;
 }
 
-/// What was found becomes the caller's. PMIX_ERR_PARTIAL_SUCCESS: not all of it was found.
+/// The values that the server found become the caller's. PMIX_ERR_PARTIAL_SUCCESS: some keys were not found.
 pmix_status_t take_found(weft::link::Answer& answer, pmix_pdata_t* data, size_t ndata) {
   std::size_t missing = 0;
   for (size_t i = 0; i < ndata; ++i) {
@@ -66,9 +67,11 @@ pmix_status_t take_found(weft::link::Answer& answer, pmix_pdata_t* data, size_t 
 }  // namespace
 
 /// PMIx_Publish: has the host keep keys and values for other processes.
-///   info  the data; among them PMIX_RANGE, PMIX_PERSISTENCE, PMIX_ACCESS_*, PMIX_TIMEOUT: directives for the host
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host publishes nothing: weftrun), and
-///   the host's: _DUPLICATE_KEY, _TIMEOUT, _NO_PERMISSIONS. Cost: a round trip to the server, and the host's own work.
+///   info  the data; among them PMIX_RANGE, PMIX_PERSISTENCE, PMIX_ACCESS_*, PMIX_TIMEOUT: directives for the
+///         host
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host
+///   publishes nothing: weftrun), and the host's: _DUPLICATE_KEY, _TIMEOUT, _NO_PERMISSIONS. Cost: a round
+///   trip to the server, and the host's own work.
 pmix_status_t PMIx_Publish(const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&]() -> pmix_status_t {
     Publish message;
@@ -117,7 +120,8 @@ pmix_status_t PMIx_Lookup_nb(char** keys, const pmix_info_t* info, size_t ninfo,
   });
 }
 
-/// PMIx_Unpublish: takes back what this process has published. keys: NULL: all of it. Errors: as PMIx_Publish.
+/// PMIx_Unpublish: takes back what this process has published. keys: NULL: all of it. Errors: as
+/// PMIx_Publish.
 pmix_status_t PMIx_Unpublish(char** keys, const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&]() -> pmix_status_t {
     Unpublish message;

@@ -227,11 +227,13 @@ pmix_status_t PMIx_Data_embed(pmix_data_buffer_t* buffer, const pmix_byte_object
   return PMIX_SUCCESS;
 }
 
-/// PMIx_Data_compress: one zstd frame, from malloc. False: it would be no smaller, or it is above 1 GiB; the outputs are 0 then.
+/// PMIx_Data_compress: one zstd frame, from malloc. False: it would be no smaller, or it is above 1 GiB; the
+/// outputs are 0 then.
 bool PMIx_Data_compress(const std::uint8_t* in, std::size_t size, std::uint8_t** out, std::size_t* nbytes) {
   return hand_out(out, nbytes, [&] { return data::compress(bytes_of(in, size)); });
 }
-/// PMIx_Data_decompress: what PMIx_Data_compress of Weft made. False: anything else, and what claims more than 1 GiB.
+/// PMIx_Data_decompress: what PMIx_Data_compress of Weft made. False: anything else, and what claims more
+/// than 1 GiB.
 bool PMIx_Data_decompress(const std::uint8_t* in, std::size_t size, std::uint8_t** out, std::size_t* nbytes) {
   return hand_out(out, nbytes, [&] { return data::expand(bytes_of(in, size)); });
 }

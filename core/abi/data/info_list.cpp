@@ -15,7 +15,8 @@ using namespace weft;
 
 namespace {
 
-/// What the caller holds as a void*. A deque: infos stay where they are while the list grows at either end.
+/// The list that the caller holds as a void*. A deque: infos stay where they are while the list grows at
+/// either end.
 class InfoList {
  public:
   InfoList() = default;
@@ -59,7 +60,7 @@ InfoList& list_of(void* list) noexcept {
   return *static_cast<InfoList*>(list);
 }
 
-/// One owned info out of a key and data; `status` says what went wrong if it is empty.
+/// Makes one owned info out of a key and data; `status` says what went wrong if it is empty.
 data::Infos loaded(const char* key, const void* value, pmix_data_type_t type, pmix_status_t& status) {
   data::Infos out;
   pmix_value_t raw = data::empty_value();

@@ -100,7 +100,7 @@ const char* PMIx_Resource_block_directive_string(pmix_resource_block_directive_t
 const char* PMIx_Link_state_string(pmix_link_state_t state) {
   return name_of(PMIX_LINK_STATE, state);
 }
-/// Of one device type; "UNKNOWN" for several at once, as 4.2.2 answers too.
+/// The name of one device type; "UNKNOWN" for several at once, as 4.2.2 answers too.
 const char* PMIx_Device_type_string(pmix_device_type_t type) {
   return name_of(PMIX_DEVTYPE, type);
 }

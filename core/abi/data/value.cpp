@@ -187,9 +187,10 @@ Result<void> unload_copy(const pmix_value_t& value, const Type& type, void** out
   return {};
 }
 
-/// Observed: 4.2.2 and 5.0.7 copy numbers, procs and namespaces to where `*out` points, which must not be NULL, and set `*out` to new
-/// memory for everything else. The Standard speaks of new memory only. New memory for a number would be wrong for existing programs: Open MPI 5
-/// passes the address of a size_t that is 0 as `out`, and would take the address of the memory for the number (docs/design/openmpi.md).
+/// Observed: 4.2.2 and 5.0.7 copy numbers, procs and namespaces to where `*out` points, which must not be
+/// NULL, and set `*out` to new memory for everything else. The Standard speaks of new memory only. New memory
+/// for a number would be wrong for existing programs: Open MPI 5 passes the address of a size_t that is 0 as
+/// `out`, and would take the address of the memory for the number (docs/design/openmpi.md).
 Result<void> unload(const pmix_value_t& value, const Type& type, void** out, std::size_t* size) {
   if (value.type == PMIX_POINTER) {
     *out = value.data.ptr;
@@ -287,10 +288,10 @@ pmix_status_t PMIx_Value_load(pmix_value_t* value, const void* data, pmix_data_t
 }
 
 /// PMIx_Value_unload: a copy of the datum and its size in bytes (of a text without its NUL).
-///   data  numbers, procs and namespaces are stored where *data points; everything else comes in new memory, to be freed by
-///         the caller
-///   Errors: PMIX_ERR_BAD_PARAM (NULL, also as the place of a number, a proc or a namespace; PMIX_UNDEF), _UNKNOWN_DATA_TYPE, _NOMEM; *data and
-///   *size are then unchanged.
+///   data  numbers, procs and namespaces are stored where *data points; everything else comes in new memory,
+///         to be freed by the caller
+///   Errors: PMIX_ERR_BAD_PARAM (NULL, also as the place of a number, a proc or a namespace; PMIX_UNDEF),
+///   _UNKNOWN_DATA_TYPE, _NOMEM; *data and *size are then unchanged.
 pmix_status_t PMIx_Value_unload(pmix_value_t* value, void** data, std::size_t* size) {
   if (value == nullptr || data == nullptr || size == nullptr) return PMIX_ERR_BAD_PARAM;
   const data::Type* type = data::find_type(value->type);

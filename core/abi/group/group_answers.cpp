@@ -26,7 +26,8 @@ Result<data::Value> array_of(const link::RankRuns& members) {
   return data::value_of_array(PMIX_PROC, procs->data(), procs->size());
 }
 
-/// Adds the members to what the caller gets; and the name, where the call is of an invitation: programs read it as in the events of one.
+/// Adds the members to what the caller gets; and the name, where the call is of an invitation: programs read
+/// it as in the events of one.
 void take_group(const Membership& asked, link::Answer& answer) {
   auto* client = roles().client();
   const auto& value = answer.value.get();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What calls about groups have in common: the name they are given, and the group that the server's answer makes this process a member of.
+// What calls about groups have in common: the name they are given, and the group that the server's answer
+// makes this process a member of.
 #pragma once
 
 #include <future>
@@ -16,14 +17,15 @@ namespace weft::abi {
 /// PMIX_ERR_BAD_PARAM: there is none, or it is longer than PMIX_MAX_NSLEN.
 pmix_status_t copy_group_name(const char* group, std::string& out);
 
-/// Asks, and waits. This process is a member from here on, if the answer says so: the group's members and context are among the caller's
-/// results. It is one before anything that the server has sent behind the answer is read: the members may have changed meanwhile.
+/// Asks, and waits. This process is a member from here on, if the answer says so: the group's members and
+/// context are among the caller's results. The library's thread makes it one before it reads anything that
+/// the server has sent behind the answer: such messages may already change the members.
 template <class Message>
 pmix_status_t ask_to_be_member(const Message& message, pmix_info_t** results, std::size_t* nresults);
 template <class Message>
 pmix_status_t ask_to_be_member_later(const Message& message, pmix_info_cbfunc_t cbfunc, void* cbdata);
 
-/// The same the other way: it is a member no more, if the call goes well.
+/// Asks, and waits, as ask_to_be_member(): if the call goes well this process is a member no more.
 template <class Message>
 pmix_status_t ask_to_go(const Message& message);
 template <class Message>
@@ -31,7 +33,8 @@ pmix_status_t ask_to_go_later(const Message& message, pmix_op_cbfunc_t cbfunc, v
 
 // ---- what follows is how
 
-/// What was asked for. procs: of a construct, as the caller gave them: the answer may offer a board for them.
+/// The request that the answer belongs to. procs: of a construct, as the caller gave them, because the answer
+/// may offer a board for them.
 struct Membership {
   std::string group;
   std::vector<pmix_proc_t> procs{};
@@ -45,7 +48,7 @@ Membership membership_of(const Message& message) {
   return {message.group};
 }
 
-/// What a server's answer does to what this process knows; on the library's thread.
+/// Brings this process's groups up to date with a server's answer; on the library's thread.
 void take_group(const Membership& asked, link::Answer& answer);
 void forget_group(const std::string& name, pmix_status_t status);
 pmix_status_t hand_over_group(link::Answer answer, pmix_info_t** results, std::size_t* nresults);

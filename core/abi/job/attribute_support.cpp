@@ -27,7 +27,7 @@ const std::array levels = {
     Level{PMIX_HOST_ATTRIBUTES, PMIX_HOST_FUNCTIONS, 0},
 };
 
-/// What the qualifiers name; without any, every level's attributes.
+/// The levels that the qualifiers name; without any, every level.
 std::vector<Level> wanted_levels(const data::Infos& qualifiers) {
   std::vector<Level> out;
   bool is_any = false;
@@ -40,7 +40,7 @@ std::vector<Level> wanted_levels(const data::Infos& qualifiers) {
   return out;
 }
 
-/// What is said of the host, by call.
+/// The host's attributes, one info a call, out of the server's answer.
 std::span<const pmix_info_t> calls_of(const pmix_value_t* host) {
   if (host == nullptr || host->type != PMIX_DATA_ARRAY || host->data.darray == nullptr) return {};
   const auto& array = *host->data.darray;
@@ -48,7 +48,7 @@ std::span<const pmix_info_t> calls_of(const pmix_value_t* host) {
   return {static_cast<const pmix_info_t*>(array.array), array.size};
 }
 
-/// One function, at every level.
+/// The attributes of one function at every level.
 struct Function {
   const data::CallAttributes* own = nullptr;  ///< null: none of this library's that has attributes
   const pmix_value_t* host = nullptr;         ///< null: the host takes no such call

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIX_QUERY_ATTRIBUTE_SUPPORT: which attributes calls understand, told from the table that the calls go by
-// (core/data/names/call_attributes.hpp). What the host supports its server is asked for.
+// (core/data/names/call_attributes.hpp). The server is asked which of them its host supports.
 #pragma once
 
 #include "core/link/messages.hpp"
@@ -17,9 +17,10 @@ link::Query query_of_host();
 /// Null: the server said nothing of its host.
 const pmix_value_t* said_of_host(const data::Infos& answer) noexcept;
 
-/// An info for each function that has attributes: an array with, for each level that is asked for (none: for all), its
-/// PMIX_CLIENT_ATTRIBUTES, _SERVER_, _TOOL_ or _HOST_ATTRIBUTES as an array of pmix_regattr_t, PMIX_UNDEF where it has none. For each
-/// PMIX_CLIENT_FUNCTIONS and the like among the qualifiers, the functions that have attributes there, separated by commas.
+/// An info for each function that has attributes: an array with, for each level that is asked for (none: for
+/// all), its PMIX_CLIENT_ATTRIBUTES, _SERVER_, _TOOL_ or _HOST_ATTRIBUTES as an array of pmix_regattr_t,
+/// PMIX_UNDEF where it has none. For each PMIX_CLIENT_FUNCTIONS and the like among the qualifiers, the
+/// functions that have attributes there, separated by commas.
 /// host: as in HostAttributes::query_key; null: nothing is known of it.
 /// False: a function that is named has none, or is none. Errors: no_memory.
 /// Source: PMIx Standard, section "Accessing attribute support information".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Job Management and Reporting": allocation, job control, monitoring. The host does the work, but for
-// clean-up, which the server does.
+// PMIx Standard, chapter "Job Management and Reporting": allocation, job control, monitoring. The host does
+// the work, but for clean-up, which the server does.
 #include <algorithm>
 #include <string_view>
 
@@ -83,8 +83,8 @@ pmix_status_t make_monitor(const pmix_info_t* monitor, pmix_status_t error, cons
 
 /// PMIx_Allocation_request: asks the host for resources, for more, or for fewer.
 ///   results  what the host says, to be freed with PMIX_INFO_FREE
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host has no scheduler: weftrun),
-///   and the host's
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host has
+///   no scheduler: weftrun), and the host's
 pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t directive, pmix_info_t* info, size_t ninfo,
                                       pmix_info_t** results, size_t* nresults) {
   return guarded_ask([&]() -> pmix_status_t {
@@ -105,13 +105,15 @@ pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t directive, pmix_
 
 /// PMIx_Job_control: asks for something to be done to processes.
 ///   targets     whose; NULL: all of the caller's job, and for clean-up the caller alone
-///   directives  PMIX_REGISTER_CLEANUP and PMIX_REGISTER_CLEANUP_DIR (absolute paths, separated by commas) with PMIX_CLEANUP_RECURSIVE,
-///               _EMPTY, _IGNORE, _LEAVE_TOPDIR: the server removes them when the process has ended, however it did; PMIx_Finalize is no end. The targets of a
-///               clean-up are processes of this node and of the caller's user. All others are the host's; without a host for them
-///               nothing is done
+///   directives  PMIX_REGISTER_CLEANUP and PMIX_REGISTER_CLEANUP_DIR (absolute paths, separated by commas)
+///               with PMIX_CLEANUP_RECURSIVE, _EMPTY, _IGNORE, _LEAVE_TOPDIR: the server removes them when
+///               the process has ended, however it did; PMIx_Finalize is no end. The targets of a clean-up
+///               are processes of this node and of the caller's user. All others are the host's; without a
+///               host for them nothing is done
 ///   results     what the host says, to be freed with PMIX_INFO_FREE
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: a path that is not absolute), _UNREACH (no server), _LOST_CONNECTION, _NOT_FOUND and
-///   _NO_PERMISSIONS (a target of a clean-up), _NOT_SUPPORTED (the host controls no jobs: weftrun), and the host's
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: a path that is not absolute), _UNREACH (no server),
+///   _LOST_CONNECTION, _NOT_FOUND and _NO_PERMISSIONS (a target of a clean-up), _NOT_SUPPORTED (the host
+///   controls no jobs: weftrun), and the host's
 pmix_status_t PMIx_Job_control(const pmix_proc_t targets[], size_t ntargets, const pmix_info_t directives[],
                                size_t ndirs, pmix_info_t** results, size_t* nresults) {
   return guarded_ask([&]() -> pmix_status_t {
@@ -121,8 +123,8 @@ pmix_status_t PMIx_Job_control(const pmix_proc_t targets[], size_t ntargets, con
   });
 }
 
-/// PMIx_Job_control_nb: returns PMIX_SUCCESS exactly, callback or not (Observed: Open MPI 4.1.4 takes any other
-/// value, also PMIX_OPERATION_SUCCEEDED, for a failure).
+/// PMIx_Job_control_nb: returns PMIX_SUCCESS exactly, callback or not (Observed: Open MPI 4.1.4 takes any
+/// other value, also PMIX_OPERATION_SUCCEEDED, for a failure).
 pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
                                   const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
                                   void* cbdata) {
@@ -134,8 +136,10 @@ pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
 }
 
 /// PMIx_Process_monitor: asks the host to watch the caller or a file, or tells it of a heartbeat.
-///   monitor  one info: PMIX_MONITOR_HEARTBEAT, PMIX_MONITOR_FILE, PMIX_MONITOR_CANCEL, PMIX_SEND_HEARTBEAT; error: the event to raise
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host monitors nothing: weftrun)
+///   monitor  one info: PMIX_MONITOR_HEARTBEAT, PMIX_MONITOR_FILE, PMIX_MONITOR_CANCEL, PMIX_SEND_HEARTBEAT;
+///            error: the event to raise
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host
+///   monitors nothing: weftrun)
 pmix_status_t PMIx_Process_monitor(const pmix_info_t* monitor, pmix_status_t error,
                                    const pmix_info_t directives[], size_t ndirs, pmix_info_t** results,
                                    size_t* nresults) {
@@ -156,7 +160,8 @@ pmix_status_t PMIx_Process_monitor_nb(const pmix_info_t* monitor, pmix_status_t 
   });
 }
 
-// The header's macro of that name goes through PMIx_Process_monitor_nb; this is the function of newer libraries.
+// The header's macro of that name goes through PMIx_Process_monitor_nb; this is the function of newer
+// libraries.
 #undef PMIx_Heartbeat
 /// PMIx_Heartbeat: tells the host PMIX_SEND_HEARTBEAT, which monitors this process; an error is not told.
 void PMIx_Heartbeat() {

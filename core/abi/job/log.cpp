@@ -97,7 +97,7 @@ std::string styled(const Style& style, const char* channel, std::string_view tex
   return out.append(text);
 }
 
-/// What is left of one call: the records from `next` on.
+/// The rest of one call: its records from `next` on.
 struct Call {
   Infos data, directives;
   Style style;
@@ -159,7 +159,7 @@ void log_once(const CallRef& call) {
   });
 }
 
-/// What no host takes; the call's other records are printed.
+/// Prints the records of a call that has no host to take them.
 void log_here(const CallRef& call, pmix_status_t status) {
   std::size_t taken = 0, left = 0;
   for (size_t i = 0; i < call->data.size(); ++i) {
@@ -173,7 +173,8 @@ void log_here(const CallRef& call, pmix_status_t status) {
   call->done(left != 0 && taken != 0 ? PMIX_ERR_PARTIAL_SUCCESS : status);
 }
 
-/// Prints what goes to this process's own channels; what is left is for the server, and where it has no taker, for the syslog.
+/// Prints what goes to this process's own channels; what is left is for the server, and where it has no
+/// taker, for the syslog.
 void log_all(const CallRef& call) {
   Infos left;
   for (size_t i = 0; i < call->data.size(); ++i) {
@@ -224,13 +225,16 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
 
 }  // namespace
 
-/// PMIx_Log: PMIX_LOG_STDERR and PMIX_LOG_STDOUT (char*) appear on the caller's own channels, a singleton's too; other records go
-/// to the host, if it takes any. PMIX_LOG_SYSLOG and _LOCAL_SYSLOG (char*) go to the syslog of the caller's node if it takes none.
-///   directives  PMIX_LOG_ONCE: the first channel that takes its record is the last. For the caller's own channels:
-///               PMIX_LOG_TAG_OUTPUT ("stdout: "), PMIX_LOG_TIMESTAMP (time_t) and _TIMESTAMP_OUTPUT, _GENERATE_TIMESTAMP (the time in
-///               front), PMIX_LOG_XML_OUTPUT (an element with the channel's name). For the syslog also PMIX_LOG_SYSLOG_PRI (int,
-///               0 to 7; LOG_ERR). Others go to the host
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _UNREACH (a record that no own channel takes, and no server), _PARTIAL_SUCCESS, _LOST_CONNECTION
+/// PMIx_Log: PMIX_LOG_STDERR and PMIX_LOG_STDOUT (char*) appear on the caller's own channels, a singleton's
+/// too; other records go to the host, if it takes any. PMIX_LOG_SYSLOG and _LOCAL_SYSLOG (char*) go to the
+/// syslog of the caller's node if it takes none.
+///   directives  PMIX_LOG_ONCE: the first channel that takes its record is the last. For the caller's own
+///               channels: PMIX_LOG_TAG_OUTPUT ("stdout: "), PMIX_LOG_TIMESTAMP (time_t) and
+///               _TIMESTAMP_OUTPUT, _GENERATE_TIMESTAMP (the time in front), PMIX_LOG_XML_OUTPUT (an element
+///               with the channel's name). For the syslog also PMIX_LOG_SYSLOG_PRI (int, 0 to 7; LOG_ERR).
+///               Others go to the host
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _UNREACH (a record that no own channel takes, and no
+///   server), _PARTIAL_SUCCESS, _LOST_CONNECTION
 ///   Source: PMIx Standard, chapter "Job Management and Reporting". Tests: tests/multiproc/event/log_test.cpp
 /// Not yet: records for others than stdout, stderr and syslog where the host takes no log.
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Process Management": spawn, connect, disconnect. The host does the work, or for the latter two the servers.
+// PMIx Standard, chapter "Process Management": spawn, connect, disconnect. The host does the work, or for the
+// latter two the servers.
 #include "core/abi/roles/requests.hpp"
 #include "core/data/types/array.hpp"
 #include "core/data/types/value.hpp"
@@ -62,9 +63,10 @@ pmix_status_t call_set_later(const pmix_proc_t* procs, size_t nprocs, const pmix
 }  // namespace
 
 /// PMIx_Spawn: the host starts a new job.
-///   job_info  directives for the job; apps [napps]: what runs; nspace: PMIX_MAX_NSLEN + 1 characters, written on success; may be NULL
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (an application without a program), _UNREACH (no server), _LOST_CONNECTION,
-///   _NOT_SUPPORTED (the host spawns nothing: weftrun), and the host's
+///   job_info  directives for the job; apps [napps]: what runs; nspace: PMIX_MAX_NSLEN + 1 characters,
+///             written on success; may be NULL
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (an application without a program), _UNREACH (no server),
+///   _LOST_CONNECTION, _NOT_SUPPORTED (the host spawns nothing: weftrun), and the host's
 pmix_status_t PMIx_Spawn(const pmix_info_t* job_info, size_t ninfo, const pmix_app_t* apps, size_t napps,
                          char* nspace) {
   return guarded_ask([&]() -> pmix_status_t {
@@ -92,12 +94,15 @@ pmix_status_t PMIx_Spawn_nb(const pmix_info_t* job_info, size_t ninfo, const pmi
   });
 }
 
-/// PMIx_Connect: returns when all of `procs`, which may name the set in any order, have called. Afterwards each can get the cards of all, and
-/// what the other nodes' servers know of their jobs. Clients hear of the end of each as of any process of their job.
-///   info  PMIX_TIMEOUT (int, seconds; the earliest of a node's holds), and directives for a host that connects by itself
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no set, or one without the caller), _UNREACH (no server; a participant has finalized),
-///   _PROC_ABORTED (a participant has died), _NOT_FOUND (a namespace that is not registered here), _TIMEOUT, _LOST_CONNECTION,
-///   _NOT_SUPPORTED (participants on several nodes, under a host that carries fences and connects nothing)
+/// PMIx_Connect: returns when all of `procs`, which may name the set in any order, have called. Afterwards
+/// each can get the cards of all, and what the other nodes' servers know of their jobs. Clients hear of the
+/// end of each as of any process of their job.
+///   info  PMIX_TIMEOUT (int, seconds; the earliest of a node's holds), and directives for a host that
+///         connects by itself
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no set, or one without the caller), _UNREACH (no server; a
+///   participant has finalized), _PROC_ABORTED (a participant has died), _NOT_FOUND (a namespace that is not
+///   registered here), _TIMEOUT, _LOST_CONNECTION, _NOT_SUPPORTED (participants on several nodes, under a
+///   host that carries fences and connects nothing)
 ///   Cost: as PMIx_Group_construct. Tests: tests/multiproc/host/asks_test.cpp, cluster_group_test.cpp
 pmix_status_t PMIx_Connect(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&] { return call_set<Connect>(procs, nprocs, info, ninfo); });
@@ -108,7 +113,8 @@ pmix_status_t PMIx_Connect_nb(const pmix_proc_t* procs, size_t nprocs, const pmi
   return guarded_ask([&] { return call_set_later<Connect>(procs, nprocs, info, ninfo, cbfunc, cbdata); });
 }
 
-/// PMIx_Disconnect: ends what PMIx_Connect began; the same arguments and errors, and PMIX_ERR_INVALID_OPERATION (they are not connected).
+/// PMIx_Disconnect: ends what PMIx_Connect began; the same arguments and errors, and
+/// PMIX_ERR_INVALID_OPERATION (they are not connected).
 pmix_status_t PMIx_Disconnect(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* info,
                               size_t ninfo) {
   return guarded_ask([&] { return call_set<Disconnect>(procs, nprocs, info, ninfo); });

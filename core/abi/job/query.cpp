@@ -36,9 +36,10 @@ pmix_status_t read_query(const pmix_query_t* queries, size_t count, Query& out) 
   return std::any_of(out.items.begin(), out.items.end(), asks) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-/// What the library knows of itself, in whatever role and before it has one.
+/// The keys that describe the library itself, whatever its role and before it has one.
 Result<Value> value_of_library(std::string_view key) {
-  // Observed: a library 4.2.2 names these numbers in PMIx_Get_version(); the ABI of later standards is not claimed (docs/decisions/0001-header-version.md).
+  // Observed: a library 4.2.2 names these numbers in PMIx_Get_version(); the ABI of later standards is not
+  // claimed (docs/decisions/0001-header-version.md).
   if (key == PMIX_QUERY_STABLE_ABI_VERSION || key == PMIX_QUERY_PROVISIONAL_ABI_VERSION)
     return Value::of("0.0");
   if (key == PMIX_VERSION_INFO) return Value::of(PMIx_Get_version());
@@ -46,7 +47,7 @@ Result<Value> value_of_library(std::string_view key) {
   return weft::fail(weft::Errc::not_found);
 }
 
-/// What the library answers by itself of a query.
+/// The part of a query that the library answers by itself.
 struct Part {
   Infos infos;
   bool lacks = false;  ///< something that only the library could know, and does not
@@ -80,7 +81,7 @@ Result<Part> answer_of_library(Query& query, const Infos& of_host) {
   return part;
 }
 
-/// Of a query of which the library has answered all that is left to answer.
+/// The status of a query that the library has answered alone: no key of it is left for the server.
 pmix_status_t status_alone(const Part& part) {
   return part.with(part.infos.size() == 0 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
 }
@@ -124,7 +125,7 @@ struct Reply {
   }
 };
 
-/// Another status than PMIX_SUCCESS: `reply` is not given.
+/// Returns PMIX_SUCCESS, or another status: `reply` is not called then.
 pmix_status_t ask_later(Role& role, Query query, const Infos& of_host, const Reply& reply) {
   auto answered = answer_of_library(query, of_host);
   if (!answered) return weft::abi::to_status(answered.error());
@@ -148,26 +149,35 @@ pmix_status_t ask_later(Role& role, Query query, const Infos& of_host, const Rep
 }  // namespace
 
 /// PMIx_Query_info: asks the server; as a server, oneself. Of the library itself also before PMIx_Init.
-///   queries   keys, each with the qualifiers of its query; PMIX_NSPACE, or PMIX_PROCID, or PMIX_NSPACE and PMIX_RANK say whose:
-///             PMIX_QUERY_STABLE_ABI_VERSION, _PROVISIONAL_ABI_VERSION, PMIX_VERSION_INFO, _NUMERIC (of the library)
-///             PMIX_QUERY_ATTRIBUTE_SUPPORT, first of its keys, and names of functions (core/abi/job/attribute_support.hpp; of the library
-///             and, asked of the server, of its host)
-///             PMIX_QUERY_NAMESPACES (char*, separated by commas; of all nodes, with PMIX_QUERY_LOCAL_ONLY of this one)
-///             PMIX_QUERY_PROC_TABLE, _LOCAL_PROC_TABLE (pmix_proc_info_t; PMIX_HOSTNAME, PMIX_NODEID: of that node), PMIX_PROC_PID,
-///             PMIX_PROC_STATE_STATUS, PMIX_QUERY_JOB_STATUS (pmix_status_t: PMIX_SUCCESS, or that a process of this node was lost)
-///             PMIX_QUERY_NUM_PSETS, _PSET_NAMES ("a,b"), _PSET_MEMBERSHIP (of PMIX_PSET_NAME), PMIX_QUERY_NUM_GROUPS, _GROUP_NAMES, _GROUP_MEMBERSHIP
-///             (of PMIX_GROUP_ID; groups with members on this node), PMIX_QUERY_SPAWN_SUPPORT, _DEBUG_SUPPORT (none), PMIX_QUERY_SUPPORTED_KEYS
+///   queries   keys, each with the qualifiers of its query; PMIX_NSPACE, or PMIX_PROCID, or PMIX_NSPACE and
+///             PMIX_RANK say whose:
+///             PMIX_QUERY_STABLE_ABI_VERSION, _PROVISIONAL_ABI_VERSION, PMIX_VERSION_INFO, _NUMERIC (of the
+///             library)
+///             PMIX_QUERY_ATTRIBUTE_SUPPORT, first of its keys, and names of functions
+///             (core/abi/job/attribute_support.hpp; of the library and, asked of the server, of its host)
+///             PMIX_QUERY_NAMESPACES (char*, separated by commas; of all nodes, with PMIX_QUERY_LOCAL_ONLY of
+///             this one)
+///             PMIX_QUERY_PROC_TABLE, _LOCAL_PROC_TABLE (pmix_proc_info_t; PMIX_HOSTNAME, PMIX_NODEID: of
+///             that node), PMIX_PROC_PID, PMIX_PROC_STATE_STATUS, PMIX_QUERY_JOB_STATUS (pmix_status_t:
+///             PMIX_SUCCESS, or that a process of this node was lost)
+///             PMIX_QUERY_NUM_PSETS, _PSET_NAMES ("a,b"), _PSET_MEMBERSHIP (of PMIX_PSET_NAME),
+///             PMIX_QUERY_NUM_GROUPS, _GROUP_NAMES, _GROUP_MEMBERSHIP (of PMIX_GROUP_ID; groups with members
+///             on this node), PMIX_QUERY_SPAWN_SUPPORT, _DEBUG_SUPPORT (none), PMIX_QUERY_SUPPORTED_KEYS
 ///             PMIX_QUERY_MEMORY_USAGE, PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY (MiB, of this node)
-///             keys of a realm, as PMIX_JOB_SIZE, by the directives of PMIx_Get (PMIX_SESSION_INFO, PMIX_APPNUM, ...)
-///             weft.cluster (docs/design/report.md), with the qualifier PMIX_QUERY_LOCAL_ONLY of this node only;
-///             a tool may ask for PMIX_QUERY_AVAIL_SERVERS, alone: PMIX_SERVER_INFO_ARRAYs of the servers of this
-///             machine that would let it in, with PMIX_SERVER_NSPACE, _RANK and _PIDINFO
-///             PMIX_QUERY_SUPPORTED_QUALIFIERS (bool), as a qualifier: which qualifiers each key takes, and not its value
+///             keys of a realm, as PMIX_JOB_SIZE, by the directives of PMIx_Get (PMIX_SESSION_INFO,
+///             PMIX_APPNUM, ...)
+///             weft.cluster (docs/design/report.md), with the qualifier PMIX_QUERY_LOCAL_ONLY of this node
+///             only; a tool may ask for PMIX_QUERY_AVAIL_SERVERS, alone: PMIX_SERVER_INFO_ARRAYs of the
+///             servers of this machine that would let it in, with PMIX_SERVER_NSPACE, _RANK and _PIDINFO
+///             PMIX_QUERY_SUPPORTED_QUALIFIERS (bool), as a qualifier: which qualifiers each key takes, and
+///             not its value
 ///   results   one info a key that is answered, to be freed with PMIX_INFO_FREE
-///   Returns PMIX_SUCCESS; PMIX_ERR_PARTIAL_SUCCESS if some keys are not known; PMIX_ERR_NOT_FOUND if none is;
-///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
-///   Cost: weft.cluster and PMIX_QUERY_NAMESPACES: one or two messages to each node, and at most four seconds where one is silent;
-///   PMIX_QUERY_PROC_TABLE, PMIX_PROC_PID, _STATE_STATUS: one message to each node of the job.
+///   Returns PMIX_SUCCESS; PMIX_ERR_PARTIAL_SUCCESS if some keys are not known; PMIX_ERR_NOT_FOUND if none
+///   is; PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool
+///   whose server is stopped)
+///   Cost: weft.cluster and PMIX_QUERY_NAMESPACES: one or two messages to each node, and at most four seconds
+///   where one is silent; PMIX_QUERY_PROC_TABLE, PMIX_PROC_PID, _STATE_STATUS: one message to each node of
+///   the job.
 ///   Source: PMIx Standard, chapter "Query Operations". Tests: tests/multiproc/tool/info_test.cpp
 /// Not yet: queues and allocations, unless the host knows them.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
@@ -199,7 +209,8 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info
   });
 }
 
-/// PMIx_Query_info_nb: the results are the library's until the callback's release function is called. Not before PMIx_Init.
+/// PMIx_Query_info_nb: the results are the library's until the callback's release function is called. Not
+/// before PMIx_Init.
 /// Not yet: what PMIx_Query_info lacks; there is no limit on how long a stopped server may take.
 pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_info_cbfunc_t cbfunc,
                                  void* cbdata) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tool that is the server of processes that it starts (PMIX_LAUNCHER, PMIx_tool_set_server_module): one process with one name and
-// one set of event handlers. What its own server knows is answered there, the rest by the server that the tool is connected to.
+// A tool that is the server of processes that it starts (PMIX_LAUNCHER, PMIx_tool_set_server_module): one
+// process with one name and one set of event handlers. What its own server knows is answered there, the rest
+// by the server that the tool is connected to.
 #pragma once
 
 #include "core/abi/roles/role_adapters.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes as a caller names them, by a group or by their own namespace, as what the host calls them (core/client/group/groups.hpp).
+// Processes as a caller names them, by a group or by their own namespace, as what the host calls them
+// (core/client/group/groups.hpp).
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,12 @@
 
 namespace weft::abi {
 
-/// It may be a member of a group, or all of one. Without a lock, and false for every process of the caller's own namespace: each Get asks.
+/// Whether the name may stand for a member of a group, or for a whole group. Takes no lock, since each Get
+/// asks; false for every process of the caller's own namespace.
 bool may_name_group(const pmix_proc_t& proc) noexcept;
 
-/// The caller's array where it is in no groups, and without a copy then. status(): PMIX_ERR_NOT_FOUND: no such group rank.
+/// The caller's array where it is in no groups, and without a copy then. status(): PMIX_ERR_NOT_FOUND: no
+/// such group rank.
 class NativeProcs {
  public:
   NativeProcs(const pmix_proc_t* procs, std::size_t count);
@@ -34,12 +37,14 @@ class NativeProcs {
 /// The group of which the one process means all members, by its name.
 std::optional<client::Groups::Group> whole_group(const pmix_proc_t* procs, std::size_t count);
 
-/// One process, in place. All of a group are, for what there is one of a namespace, that namespace. PMIX_ERR_NOT_FOUND: no such group
-/// rank; PMIX_ERR_BAD_PARAM: the members are of several namespaces.
+/// Replaces the name of a member by that of its process. The name of a whole group becomes the namespace of
+/// its members.
+/// PMIX_ERR_NOT_FOUND: no such group rank; PMIX_ERR_BAD_PARAM: the members are of several namespaces.
 pmix_status_t make_native(pmix_proc_t& proc);
 /// The processes that infos of an event name: PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_AFFECTED_PROC and _PROCS.
 pmix_status_t make_native(data::Infos& infos);
-/// PMIX_GROUP_MEMBERSHIP and PMIX_GROUP_CONTEXT_ID of a group; PMIX_GROUP_NAMES of this process (another process's server knows those of that process). PMIX_UNDEF: another question.
+/// PMIX_GROUP_MEMBERSHIP and PMIX_GROUP_CONTEXT_ID of a group; PMIX_GROUP_NAMES of this process (another
+/// process's server knows those of that process). PMIX_UNDEF: another question.
 data::Value value_of_group(const pmix_proc_t& proc, std::string_view key);
 
 }  // namespace weft::abi

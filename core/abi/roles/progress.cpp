@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Initialization and Finalization": progress that the program makes.
 //
-// With PMIX_EXTERNAL_PROGRESS, or after PMIx_Progress_thread_stop, the library has no thread that turns its loop: callbacks and, in a
-// server, everything that clients ask for wait for PMIx_Progress. A call that waits makes progress itself, so that a program with one thread
-// cannot hang in it; its callbacks run inside such calls then.
+// With PMIX_EXTERNAL_PROGRESS, or after PMIx_Progress_thread_stop, the library has no thread that turns its
+// loop: callbacks and, in a server, everything that clients ask for wait for PMIx_Progress. A call that waits
+// makes progress itself, so that a program with one thread cannot hang in it; its callbacks run inside such
+// calls then.
 #include "core/abi/roles/progress.hpp"
 
 #include <optional>
@@ -36,9 +37,11 @@ bool says_external_progress(const pmix_info_t* infos, std::size_t ninfo) noexcep
 
 }  // namespace weft::abi
 
-/// PMIx_Progress: does what has come, without waiting, in each role that has no thread of the library. Callbacks run on the calling thread.
-/// Nothing happens where the library has its thread, or another thread is in the same.
-///   Source: PMIx Standard, chapter "Initialization and Finalization". Tests: tests/multiproc/client/progress_test.cpp
+/// PMIx_Progress: does what has come, without waiting, in each role that has no thread of the library.
+/// Callbacks run on the calling thread. Nothing happens where the library has its thread, or another thread
+/// is in the same.
+///   Source: PMIx Standard, chapter "Initialization and Finalization". Tests:
+///   tests/multiproc/client/progress_test.cpp
 void PMIx_Progress(void) {
   (void)guarded_status([]() -> pmix_status_t {
     if (auto* server = roles().server()) server->progress();
@@ -48,11 +51,13 @@ void PMIx_Progress(void) {
   });
 }
 
-/// PMIx_Progress_thread_stop: ends the thread of every role that this process has; from here on PMIx_Progress does its work. In a callback
-/// the thread ends behind it.
-///   info  PMIX_PROGRESS_THREAD_FLUSH (bool): what has come is handled first; PMIX_PROGRESS_THREAD_NAME is ignored: a role has one thread
+/// PMIx_Progress_thread_stop: ends the thread of every role that this process has; from here on PMIx_Progress
+/// does its work. In a callback the thread ends behind it.
+///   info  PMIX_PROGRESS_THREAD_FLUSH (bool): what has come is handled first; PMIX_PROGRESS_THREAD_NAME is
+///         ignored: a role has one thread
 ///   Source: pmix.h of 4.2; the Standard has no text on it. Tests: tests/multiproc/client/progress_test.cpp
-/// Not yet: threads that do other work stay: those that write the log and load a topology, and where files are cleaned up.
+/// Not yet: threads that do other work stay: those that write the log and load a topology, and where files
+/// are cleaned up.
 void PMIx_Progress_thread_stop(const pmix_info_t info[], size_t ninfo) {
   (void)guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;

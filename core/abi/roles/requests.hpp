@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an entry point asks the server's host for something: a message of core/link/requests.hpp, waiting or with a callback.
+// How an entry point asks the server's host for something: a message of core/link/requests.hpp, waiting or
+// with a callback.
 #pragma once
 
 #include "core/abi/calls/guard.hpp"
@@ -8,8 +9,9 @@
 
 namespace weft::abi {
 
-/// The way to a server with a host, of this client or tool. Else null, and why: PMIX_ERR_INIT, PMIX_ERR_UNREACH (a singleton, or a
-/// tool without a server), PMIX_ERR_NOT_SUPPORTED (a server, whose host has to be asked by itself).
+/// The way to a server with a host, of this client or tool. Null sets why_not: PMIX_ERR_INIT,
+/// PMIX_ERR_UNREACH (a singleton, or a tool without a server), PMIX_ERR_NOT_SUPPORTED (a server, whose host
+/// has to be asked by itself).
 std::shared_ptr<client::Connection> way_to_host(pmix_status_t& why_not);
 
 /// The body of an entry point that asks a host: not begun where there is none to ask.
@@ -23,7 +25,7 @@ pmix_status_t guarded_ask(Body&& body, const char* function = __builtin_FUNCTION
       function);
 }
 
-/// done(answer) runs on the library's thread. Another status than PMIX_SUCCESS: it never will.
+/// done(answer) runs on the library's thread. Returns PMIX_SUCCESS, or another status: done never runs then.
 template <class Message>
 pmix_status_t ask_later(const Message& message, std::function<void(link::Answer)> done) {
   pmix_status_t why_not = PMIX_SUCCESS;
@@ -33,7 +35,7 @@ pmix_status_t ask_later(const Message& message, std::function<void(link::Answer)
   return PMIX_SUCCESS;
 }
 
-/// The same for a pmix_op_cbfunc_t, which may be NULL.
+/// As ask_later(), with a pmix_op_cbfunc_t, which may be NULL.
 template <class Message>
 pmix_status_t ask_later(const Message& message, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return ask_later(message, [cbfunc, cbdata](const link::Answer& answer) {
@@ -56,7 +58,8 @@ link::Answer ask(const Message& message) {
   return connection == nullptr ? std::move(out) : client::ask(*connection, message);
 }
 
-/// Directives of a caller. PMIX_ERR_BAD_PARAM: there are none where some are said to be, or one that is no value.
+/// Directives of a caller. PMIX_ERR_BAD_PARAM: there are none where some are said to be, or one that is no
+/// value.
 pmix_status_t copy_infos(const pmix_info_t* infos, std::size_t ninfo, data::Infos& out);
 /// Processes of a caller, as the host calls them (native_procs.hpp); none is an error.
 pmix_status_t copy_procs(const pmix_proc_t* procs, std::size_t nprocs, std::vector<pmix_proc_t>& out);

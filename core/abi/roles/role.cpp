@@ -16,7 +16,8 @@
 namespace weft::abi {
 namespace {
 
-/// A call that another thread was in when the role went away ends at once, but for what the program's own callbacks do.
+/// A call that another thread was in when the role went away ends at once, but for what the program's own
+/// callbacks do.
 constexpr std::chrono::seconds patience{10};
 
 /// Ends what calls of other threads wait for, and waits for their ends. False: one goes on.
@@ -40,7 +41,7 @@ void replace(Pointer& owner, std::unique_ptr<Role>& role, std::atomic<typename P
   role.swap(adapter);
   choose();
   if (next == nullptr || end_calls(*next)) return;
-  // It is used yet, and so is its memory, to the end of the process.
+  // Calls still use the object, so it is kept to the end of the process.
   static std::vector<std::pair<std::unique_ptr<Role>, Pointer>>* const kept =
       new std::remove_pointer_t<decltype(kept)>;
   kept->emplace_back(std::move(adapter), std::move(next));
@@ -48,8 +49,8 @@ void replace(Pointer& owner, std::unique_ptr<Role>& role, std::atomic<typename P
 
 }  // namespace
 
-// Topologies and cpusets are understood from here on: before the first message that may hold one. A tool does not install
-// them: it reads no such description of a server that may be another user's.
+// Topologies and cpusets are understood from here on: before the first message that may hold one. A tool does
+// not install them: it reads no such description of a server that may be another user's.
 
 void Roles::set_client(std::unique_ptr<client::Client> client) {
   topology::install_opaque_types();
@@ -91,7 +92,8 @@ void Roles::choose() noexcept {
 }
 
 void Roles::forget_parent() noexcept {
-  // Reachable, for a search for leaks, and never freed: a message, a join or an unmapping would be the parent's.
+  // Reachable, for a search for leaks, and never freed: a message, a join or an unmapping would be the
+  // parent's.
   static std::array<void*, 7> of_parent;
   of_parent = {client_.release(),      server_.release(),    tool_.release(),         client_role_.release(),
                server_role_.release(), tool_role_.release(), launcher_role_.release()};
@@ -106,8 +108,9 @@ void Roles::forget_parent() noexcept {
 
 void Roles::watch_forks() {
   if (std::exchange(watches_forks_, true)) return;
-  // So that no call has to ask which process it is in: getpid() is a system call, and a page that fork() empties a load.
-  // Children that are made without fork(), by vfork(), posix_spawn() or clone(), are there for execve() only.
+  // The handler saves each call the question which process it is in: getpid() is a system call, and a page
+  // that fork() empties costs a load. Children that are made without fork(), by vfork(), posix_spawn() or
+  // clone(), are there for execve() only.
   ::pthread_atfork(nullptr, nullptr, [] {
     forget_threads_of_parent();
     roles().forget_parent();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process is: a client, a server, a tool, or several of them; and what all of these can be asked for.
+// What this process is: a client, a server, a tool, or several of them; and what all of these can be asked
+// for.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,8 @@
 
 namespace weft::abi {
 
-/// What entry points ask of whichever role this process has. PMIX_ERR_INIT, or nothing, from a role that has not what is
-/// asked for: for its caller the library is not initialised then.
+/// The interface by which entry points reach whichever role this process has. A role that lacks what an entry
+/// point asks for answers PMIX_ERR_INIT, or nothing: for that caller the library is not initialised.
 class Role {
  public:
   using Done = std::function<void(pmix_status_t)>;
@@ -31,8 +32,9 @@ class Role {
   /// On the library's thread.
   virtual void run_later(std::function<void()> task) = 0;
   virtual bool on_thread() const noexcept = 0;
-  /// Calls start(done), on this thread, and waits until done(status) is called; on the library's thread by serving. What start
-  /// was given must own what it writes to: a wait can end without its answer (PMIX_ERR_INIT, PMIX_ERR_TIMEOUT).
+  /// Calls start(done), on this thread, and waits until done(status) is called; on the library's thread by
+  /// serving. The callback given to start must own the memory that it writes, because a wait can end
+  /// without its answer (PMIX_ERR_INIT, PMIX_ERR_TIMEOUT).
   virtual pmix_status_t await(const std::function<void(Done)>& start) = 0;
 
   virtual pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key,
@@ -49,8 +51,8 @@ class Role {
   virtual pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) = 0;
 
   virtual events::Registry* events() noexcept = 0;
-  /// done(status) once the server knows that this process wants these events for a handler; none: all. What is subscribed for a
-  /// handler ends with it.
+  /// done(status) once the server knows that this process wants these events for a handler; none: all. A
+  /// handler's subscription ends with the handler.
   virtual void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) = 0;
   virtual void notify(events::Event event, Done done) = 0;
 
@@ -58,17 +60,18 @@ class Role {
   virtual pmix_status_t can_query() const noexcept = 0;
   virtual void query(link::Query query, Answered done) = 0;
 
-  /// By which a host is asked for something (core/link/requests.hpp). Null, and why: PMIX_ERR_UNREACH (there is no server),
-  /// PMIX_ERR_NOT_SUPPORTED (a server, whose host has to be asked by itself).
+  /// By which a host is asked for something (core/link/requests.hpp). Null, and why: PMIX_ERR_UNREACH (there
+  /// is no server), PMIX_ERR_NOT_SUPPORTED (a server, whose host has to be asked by itself).
   virtual std::shared_ptr<client::Connection> server_connection(pmix_status_t& why_not) = 0;
   /// Where output comes that was asked for through server_connection(); null where there never is one.
   virtual client::Outputs* outputs() noexcept = 0;
 };
 
-/// The roles of this process. One object for the process: the C API has no handle to hang it on.
+/// The roles of this process. The object is one for the process, because the C API has no handle that could
+/// carry it.
 class Roles {
  public:
-  /// Loads only. What is there is valid as long as the call that asks for it (calls.hpp).
+  /// Loads only. The role that is returned stays valid during the call that asks for it (calls.hpp).
   client::Client* client() const noexcept { return client_now_.load(std::memory_order_acquire); }
   server::Server* server() const noexcept { return server_now_.load(std::memory_order_acquire); }
   /// For PMIx_server_setup_fork, also in a child that a server has forked, where server() is null.
@@ -135,7 +138,8 @@ inline Roles& roles() noexcept {
   return roles_storage.roles;
 }
 
-/// On the library's thread of whichever role there is. Without a role the task is dropped: nothing can have asked for it.
+/// On the library's thread of whichever role there is. Without a role the task is dropped: nothing can have
+/// asked for it.
 void run_later(std::function<void()> task);
 
 /// The text of a fixed-size or NUL-terminated C name, never longer than `most`.

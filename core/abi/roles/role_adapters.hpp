@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three roles as Role has them. They own nothing: Roles does.
+// The three roles as Role has them. The adapters own nothing; Roles owns the roles.
 #pragma once
 
 #include "core/abi/roles/role.hpp"

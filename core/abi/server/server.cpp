@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Server-specific interfaces".
 //
-// Completion: with a callback, PMIX_SUCCESS and the callback on the library's thread; with NULL, the call waits and
-// PMIX_OPERATION_SUCCEEDED says that it is done.
+// Completion: with a callback, PMIX_SUCCESS and the callback on the library's thread; with NULL, the call
+// waits and PMIX_OPERATION_SUCCEEDED says that it is done.
 #include "weft/pmix_extensions.h"
 
 #include "base/log_format.hpp"
@@ -53,16 +53,18 @@ bool valid(const pmix_proc_t* proc) {
 
 /// PMIx_server_init: makes this process the PMIx server of its node. Counted.
 ///   module  upcalls, 28 slots (the layout of 4.2); NULL: none. Copied.
-///   info    PMIX_SERVER_NSPACE, PMIX_SERVER_RANK: its own name; PMIX_HOSTNAME; of a session of several nodes also
-///           PMIX_NUM_NODES, weft.key, weft.transport, weft.contact (docs/design/nodes.md)
-///           of tools: PMIX_SERVER_TOOL_SUPPORT (bool; false: none is let in), PMIX_SERVER_SYSTEM_SUPPORT (bool: tools find it as the
-///           node's), PMIX_LAUNCHER_RENDEZVOUS_FILE (a file with its URI, which goes with the server). PMIX_SERVER_REMOTE_CONNECTIONS cannot be
-///           done: where it is required, PMIX_ERR_NOT_SUPPORTED
+///   info    PMIX_SERVER_NSPACE, PMIX_SERVER_RANK: its own name; PMIX_HOSTNAME; of a session of several nodes
+///           also PMIX_NUM_NODES, weft.key, weft.transport, weft.contact (docs/design/nodes.md)
+///           of tools: PMIX_SERVER_TOOL_SUPPORT (bool; false: none is let in), PMIX_SERVER_SYSTEM_SUPPORT
+///           (bool: tools find it as the node's), PMIX_LAUNCHER_RENDEZVOUS_FILE (a file with its URI, which
+///           goes with the server). PMIX_SERVER_REMOTE_CONNECTIONS cannot be done: where it is required,
+///           PMIX_ERR_NOT_SUPPORTED
 ///           PMIX_EXTERNAL_PROGRESS (bool): core/abi/roles/progress.cpp
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
 ///           _UNREACH (no fabric to the other nodes; standard error says why)
-/// A module with the upcall listener accepts clients and tools in the server's place, unless it refuses: it is called once, by the thread
-/// that is in here, with a socket that does not block, and the end of the server shuts that down.
+/// A module with the upcall listener accepts clients and tools in the server's place, unless it refuses: it
+/// is called once, by the thread that is in here, with a socket that does not block, and the end of the
+/// server shuts that down.
 /// Not yet: other attributes (ignored, refused where required)
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
@@ -78,9 +80,9 @@ pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[],
 }
 
 /// PMIx_server_finalize: clients that are still connected see their server go.
-/// Calls that other threads are in end with PMIX_ERR_INIT, and so does what was asked for with a callback and not done yet; it
-/// returns after them. An upcall of the host that does not return is waited for 5 s: then a line on standard error names it, no other
-/// upcall begins, and the server's thread and memory stay.
+/// Calls that other threads are in end with PMIX_ERR_INIT, and so does what was asked for with a callback and
+/// not done yet; it returns after them. An upcall of the host that does not return is waited for 5 s: then a
+/// line on standard error names it, no other upcall begins, and the server's thread and memory stay.
 pmix_status_t PMIx_server_finalize(void) {
   return guarded_status([]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
@@ -92,7 +94,8 @@ pmix_status_t PMIx_server_finalize(void) {
 
 /// PMIx_server_register_nspace: lays a job out in the node segment; its clients may come from then on.
 ///   nlocalprocs  local ranks; info as in the Standard's list of job-level information
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (malformed or contradictory: a line on stderr says which attribute; nothing is kept), _OUT_OF_RESOURCE (the segment is full)
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (malformed or contradictory: a line on stderr says which attribute;
+///   nothing is kept), _OUT_OF_RESOURCE (the segment is full)
 pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs, pmix_info_t info[],
                                           size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
@@ -117,10 +120,13 @@ void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t 
   if (status != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(status, cbdata);
 }
 
-/// PMIx_server_define_process_set: a name for processes, which programs can ask about (PMIX_QUERY_NUM_PSETS, _PSET_NAMES, _PSET_MEMBERSHIP).
-/// Local clients hear PMIX_PROCESS_SET_DEFINE with PMIX_PSET_NAME and PMIX_PSET_MEMBERS. The set ends with the namespaces of its members.
-///   members [nmembers]  a job by PMIX_RANK_WILDCARD or rank by rank; pset: at most PMIX_MAX_NSLEN characters, no comma
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _EXISTS (a set or a namespace of that name), _NOT_FOUND (a member that is not registered here)
+/// PMIx_server_define_process_set: a name for processes, which programs can ask about (PMIX_QUERY_NUM_PSETS,
+/// _PSET_NAMES, _PSET_MEMBERSHIP). Local clients hear PMIX_PROCESS_SET_DEFINE with PMIX_PSET_NAME and
+/// PMIX_PSET_MEMBERS. The set ends with the namespaces of its members.
+///   members [nmembers]  a job by PMIX_RANK_WILDCARD or rank by rank; pset: at most PMIX_MAX_NSLEN
+///                       characters, no comma
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _EXISTS (a set or a namespace of that name), _NOT_FOUND (a member
+///   that is not registered here)
 ///   A host defines a set at each of its servers. Source: PMIx Standard, chapter "Process Sets and Groups".
 /// Not yet: PMIX_PSET_NAMES of a process from this call; the host registers that key with its namespace.
 pmix_status_t PMIx_server_define_process_set(const pmix_proc_t* members, size_t nmembers, const char* pset) {
@@ -134,7 +140,8 @@ pmix_status_t PMIx_server_define_process_set(const pmix_proc_t* members, size_t 
   });
 }
 
-/// PMIx_server_delete_process_set: local clients hear PMIX_PROCESS_SET_DELETE. Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND.
+/// PMIx_server_delete_process_set: local clients hear PMIX_PROCESS_SET_DELETE. Errors: PMIX_ERR_INIT,
+/// _BAD_PARAM, _NOT_FOUND.
 pmix_status_t PMIx_server_delete_process_set(char* pset) {
   return guarded_status([&]() -> pmix_status_t {
     if (pset == nullptr) return PMIX_ERR_BAD_PARAM;
@@ -145,7 +152,8 @@ pmix_status_t PMIx_server_delete_process_set(char* pset) {
   });
 }
 
-/// PMIx_server_register_client: a local process that will come; may precede the registration of its namespace.
+/// PMIx_server_register_client: a local process that will come; may precede the registration of its
+/// namespace.
 ///   server_object  handed back in the upcalls about this client
 pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gid_t gid, void* server_object,
                                           pmix_op_cbfunc_t cbfunc, void* cbdata) {
@@ -166,10 +174,11 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbf
   if (status != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(status, cbdata);
 }
 
-/// PMIx_server_setup_fork: adds to an environment what a child needs to find this server. Takes no lock and waits for nothing: a
-/// host may call it before the client or its namespace is registered, and in a child that it has forked.
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOMEM, _NOT_FOUND (launch information changes the environment of one application, and the namespace
-///   is not registered: `env` is unchanged)
+/// PMIx_server_setup_fork: adds to an environment what a child needs to find this server. Takes no lock and
+/// waits for nothing: a host may call it before the client or its namespace is registered, and in a child
+/// that it has forked.
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOMEM, _NOT_FOUND (launch information changes the environment of one
+///   application, and the namespace is not registered: `env` is unchanged)
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
   return guarded_status([&]() -> pmix_status_t {
     const auto* children = roles().children();
@@ -193,11 +202,13 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
   });
 }
 
-/// PMIx_Forward_envars: variables of this process that are to travel with a job, in the launch information that
-/// PMIx_server_setup_application makes for it. Calls for a namespace add up. Source: RFC 0029.
-///   pattern     names with semicolons between; `?` is any one character, `*` at the end of a name whatever follows
+/// PMIx_Forward_envars: variables of this process that are to travel with a job, in the launch information
+/// that PMIx_server_setup_application makes for it. Calls for a namespace add up. Source: RFC 0029.
+///   pattern     names with semicolons between; `?` is any one character, `*` at the end of a name whatever
+///               follows
 ///   directives  WEFT_FORWARD_EXCLUDE (string): patterns of names that this call leaves out
-///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (no namespace; a pattern that is none, which standard error names: nothing is registered)
+///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (no namespace; a pattern that is none, which standard error
+///   names: nothing is registered)
 pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix_info_t directives[],
                                   size_t ndirs) {
   return guarded_directives(directives, ndirs, [&]() -> pmix_status_t {
@@ -220,16 +231,19 @@ pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix
   });
 }
 
-/// PMIx_server_setup_application: the launcher collects what each node's children need to know. Source: RFC 0029.
-///   info  PMIX_SETUP_APP_ENVARS, PMIX_SETUP_APP_ALL: the variables that tune fabrics, and Weft (also without directives); PMIX_SET_ENVAR and its
-///         like, in their order, in a PMIX_APP_INFO_ARRAY with PMIX_APPNUM for the processes of that application only; PMIX_PARENT_ID: what all
-///         of that namespace were given comes first. Besides, what PMIx_Forward_envars and, unless PMIX_SETUP_APP_ENVARS is false, the
-///         user's PMIX_MCA_forward_envars name.
-///         PMIX_SETUP_APP_NONENVARS, PMIX_SETUP_APP_ALL with PMIX_NODE_MAP (and PMIX_PROC_MAP): a key, and where the servers of the
-///         nodes with ranks find each other, unless this host has fence_nb. This process lives until all nodes have it (launch.md).
-///         Of a server in a cluster that its host made (weft.key), with or without maps: the contacts of all servers that it knows
-///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (a directive, a map or a pattern of the user's that makes no sense); to cbfunc
-///   PMIX_ERR_UNREACH (no fabric can be opened)
+/// PMIx_server_setup_application: the launcher collects what each node's children need to know. Source:
+/// RFC 0029.
+///   info  PMIX_SETUP_APP_ENVARS, PMIX_SETUP_APP_ALL: the variables that tune fabrics, and Weft (also without
+///         directives); PMIX_SET_ENVAR and its like, in their order, in a PMIX_APP_INFO_ARRAY with
+///         PMIX_APPNUM for the processes of that application only; PMIX_PARENT_ID: what all of that namespace
+///         were given comes first. Besides, what PMIx_Forward_envars and, unless PMIX_SETUP_APP_ENVARS is
+///         false, the user's PMIX_MCA_forward_envars name.
+///         PMIX_SETUP_APP_NONENVARS, PMIX_SETUP_APP_ALL with PMIX_NODE_MAP (and PMIX_PROC_MAP): a key, and
+///         where the servers of the nodes with ranks find each other, unless this host has fence_nb. This
+///         process lives until all nodes have it (launch.md). Of a server in a cluster that its host made
+///         (weft.key), with or without maps: the contacts of all servers that it knows
+///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (a directive, a map or a pattern of the user's that makes no
+///   sense); to cbfunc PMIX_ERR_UNREACH (no fabric can be opened)
 /// Not yet: PMIX_ALLOC_FABRIC and its like (ignored).
 pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
@@ -259,12 +273,15 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
   });
 }
 
-/// PMIx_server_setup_local_support: a node takes the launch information in, before it forks children of `nspace`.
-///   info  what PMIx_server_setup_application gave, PMIX_SET_ENVAR and its like; PMIX_NODEID: this node's place in the node map, else found by its
-///         name; PMIX_TIMEOUT (seconds, 30): how long to wait for the servers of the other nodes
-///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (cut, changed, of another version or of another namespace: standard error says which;
-///   processes have connected already), PMIX_ERR_NOT_SUPPORTED (the server is in another cluster), PMIX_ERR_TIMEOUT, PMIX_ERR_UNREACH
-///   (a server of the job's is lost, or cannot be reached). After an error no variable of `info` reaches a child
+/// PMIx_server_setup_local_support: a node takes the launch information in, before it forks children of
+/// `nspace`.
+///   info  what PMIx_server_setup_application gave, PMIX_SET_ENVAR and its like; PMIX_NODEID: this node's
+///         place in the node map, else found by its name; PMIX_TIMEOUT (seconds, 30): how long to wait for
+///         the servers of the other nodes
+///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (cut, changed, of another version or of another namespace:
+///   standard error says which; processes have connected already), PMIX_ERR_NOT_SUPPORTED (the server is in
+///   another cluster), PMIX_ERR_TIMEOUT, PMIX_ERR_UNREACH (a server of the job's is lost, or cannot be
+///   reached). After an error no variable of `info` reaches a child
 ///   Cost: with a fabric, a round trip to the launcher, and the wait for the last node
 pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
@@ -278,9 +295,12 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
   });
 }
 
-/// PMIx_server_collect_inventory: what servers on other nodes have to know of this one; the host carries it there.
-///   answer  "weft.contact" (byte object), "weft.transport" and "weft.transport.way" (strings); nothing where there is one node
-/// Source: PMIx Standard, chapter "Server-specific interfaces"; docs/design/nodes.md. Not yet: directives (ignored).
+/// PMIx_server_collect_inventory: what servers on other nodes have to know of this one; the host carries it
+/// there.
+///   answer  "weft.contact" (byte object), "weft.transport" and "weft.transport.way" (strings); nothing where
+///           there is one node
+/// Source: PMIx Standard, chapter "Server-specific interfaces"; docs/design/nodes.md. Not yet: directives
+/// (ignored).
 pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
                                             void* cbdata) {
   return guarded_directives(directives, ndirs, [&]() -> pmix_status_t {
@@ -295,7 +315,8 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndi
 }
 
 /// PMIx_server_deliver_inventory: takes in what other servers' collect_inventory said, of any number of them.
-///   Errors: PMIX_ERR_BAD_PARAM (not made by this release, or no node of this session), _NOT_SUPPORTED (there is one node)
+///   Errors: PMIX_ERR_BAD_PARAM (not made by this release, or no node of this session), _NOT_SUPPORTED (there
+///   is one node)
 /// Other infos are ignored. Source: PMIx Standard, chapter "Server-specific interfaces"; docs/design/nodes.md
 pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pmix_info_t directives[],
                                             size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
@@ -309,8 +330,10 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
   });
 }
 
-/// PMIx_server_IOF_deliver: hands bytes that a process has written to the clients of this server that pull its output.
-///   cbfunc  NULL: the call waits. Clients that do not read lose what lies above 64 MiB, with a line in the log.
+/// PMIx_server_IOF_deliver: hands bytes that a process has written to the clients of this server that pull
+/// its output.
+///   cbfunc  NULL: the call waits. Clients that do not read lose what lies above 64 MiB, with a line in the
+///           log.
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM. Source: PMIx Standard, chapter "Server-specific interfaces".
 pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channel_t channel,
                                       const pmix_byte_object_t* bytes, const pmix_info_t info[], size_t ninfo,
@@ -328,12 +351,16 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
   });
 }
 
-/// PMIx_Register_attributes: which attributes this host supports for one of its upcalls. Users are told of them by PMIX_QUERY_ATTRIBUTE_SUPPORT,
-/// as PMIX_HOST_ATTRIBUTES of the call that the upcall is for (core/server/host/module_functions.cpp).
-///   function  the upcall's name in pmix_server_module_t: "spawn", "job_control"; the module need not offer it
-///   attrs     ends with NULL: names ("PMIX_TIMEOUT") or keys ("pmix.timeout"); others are the host's own. NULL: none
+/// PMIx_Register_attributes: which attributes this host supports for one of its upcalls. Users are told of
+/// them by PMIX_QUERY_ATTRIBUTE_SUPPORT, as PMIX_HOST_ATTRIBUTES of the call that the upcall is for
+/// (core/server/host/module_functions.cpp).
+///   function  the upcall's name in pmix_server_module_t: "spawn", "job_control"; the module need not offer
+///             it
+///   attrs     ends with NULL: names ("PMIX_TIMEOUT") or keys ("pmix.timeout"); others are the host's own.
+///             NULL: none
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no such upcall), _REPEAT_ATTR_REGISTRATION
-///   Source: PMIx Standard, chapter "Server-specific interfaces", which has pmix_regattr_t in place of names; the ABI of 4.2 has these.
+///   Source: PMIx Standard, chapter "Server-specific interfaces", which has pmix_regattr_t in place of names;
+///   the ABI of 4.2 has these.
 ///   Tests: tests/multiproc/host/attributes_test.cpp
 pmix_status_t PMIx_Register_attributes(char* function, char** attrs) {
   return guarded_status([&]() -> pmix_status_t {

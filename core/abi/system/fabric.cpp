@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Fabric Support Definitions". What is known of a fabric, the host says.
+// PMIx Standard, chapter "Fabric Support Definitions". The host says what is known of a fabric.
 #include "core/abi/calls/results.hpp"
 #include "core/abi/roles/requests.hpp"
 #include "pmix.h"
@@ -19,7 +19,7 @@ void forget_infos(pmix_fabric_t& fabric) {
   fabric.ninfo = 0;
 }
 
-/// What the host says replaces what the object held.
+/// The host's answer replaces the contents of the object.
 pmix_status_t take(weft::link::Answer& answer, pmix_fabric_t& fabric) {
   if (answer.status != PMIX_SUCCESS) return answer.status;
   if (const auto* index = answer.infos.find(PMIX_FABRIC_INDEX))
@@ -59,9 +59,11 @@ pmix_status_t call_later(const Fabric& message, pmix_fabric_t& fabric, pmix_op_c
 
 }  // namespace
 
-/// PMIx_Fabric_register: fills a fabric object with what the host knows of the fabric that the directives name.
+/// PMIx_Fabric_register: fills a fabric object with what the host knows of the fabric that the directives
+/// name.
 ///   fabric      its info array is the library's from here on, until PMIx_Fabric_deregister
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host knows no fabric: weftrun)
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host
+///   knows no fabric: weftrun)
 pmix_status_t PMIx_Fabric_register(pmix_fabric_t* fabric, const pmix_info_t* directives, size_t ndirs) {
   return guarded_ask([&]() -> pmix_status_t {
     Fabric message;

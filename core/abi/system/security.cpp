@@ -31,8 +31,8 @@ pmix_byte_object_t* credential_in(weft::link::Answer& answer) {
 
 /// PMIx_Get_credential: has the host certify the caller.
 ///   credential  written on success; its bytes are the caller's to free
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host certifies nothing: weftrun),
-///   and the host's
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host
+///   certifies nothing: weftrun), and the host's
 pmix_status_t PMIx_Get_credential(const pmix_info_t* info, size_t ninfo, pmix_byte_object_t* credential) {
   return guarded_ask([&]() -> pmix_status_t {
     GetCredential message;
@@ -60,7 +60,8 @@ pmix_status_t PMIx_Get_credential_nb(const pmix_info_t* info, size_t ninfo, pmix
   });
 }
 
-/// PMIx_Validate_credential: has the host check a credential; results: what it says of its owner, to be freed with PMIX_INFO_FREE.
+/// PMIx_Validate_credential: has the host check a credential; results: what it says of its owner, to be freed
+/// with PMIX_INFO_FREE.
 /// Errors: as PMIx_Get_credential.
 pmix_status_t PMIx_Validate_credential(const pmix_byte_object_t* credential, const pmix_info_t* info,
                                        size_t ninfo, pmix_info_t** results, size_t* nresults) {

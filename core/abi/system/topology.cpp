@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Process Management", section "Process Locality", and the functions of chapter
-// "Server-Specific Interfaces" that make cpuset and locality strings. All but PMIx_Compute_distances_nb work before
-// PMIx_Init, too.
+// "Server-Specific Interfaces" that make cpuset and locality strings. All but PMIx_Compute_distances_nb work
+// before PMIx_Init, too.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -194,7 +194,8 @@ void release_answer(void* answer) {
 }  // namespace
 
 /// PMIx_Load_topology: the hwloc_topology_t of this node, shared by the whole process and read-only.
-///   topo  source NULL or "hwloc"; receives both fields. PMIx_Topology_destruct leaves the topology itself alone.
+///   topo  source NULL or "hwloc"; receives both fields. PMIx_Topology_destruct leaves the topology itself
+///         alone.
 ///   Errors: PMIX_ERR_BAD_PARAM, _NOT_SUPPORTED (another source, or weft/topology.so is not installed),
 ///   _NOMEM Cost: the first call discovers the node (milliseconds to seconds), later ones nothing. Source:
 ///   PMIx Standard 5, "Process Locality". Tests: tests/unit/core/topology
@@ -267,8 +268,9 @@ extern "C" pmix_status_t PMIx_Compute_distances(pmix_topology_t* topo, pmix_cpus
   });
 }
 
-/// PMIx_Compute_distances_nb: the same, and PMIX_ERR_INIT before PMIx_Init; errors are returned at once, and the
-/// callback then does not run. It runs on the library's thread and may keep the array until it calls its release.
+/// PMIx_Compute_distances_nb: the same, and PMIX_ERR_INIT before PMIx_Init; errors are returned at once, and
+/// the callback then does not run. It runs on the library's thread and may keep the array until it calls its
+/// release.
 extern "C" pmix_status_t PMIx_Compute_distances_nb(pmix_topology_t* topo, pmix_cpuset_t* cpuset,
                                                    pmix_info_t info[], size_t ninfo,
                                                    pmix_device_dist_cbfunc_t cbfunc, void* cbdata) {

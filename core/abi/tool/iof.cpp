@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Tools and Debuggers": forwarding of standard input and output. The host carries the bytes.
+// PMIx Standard, chapter "Tools and Debuggers": forwarding of standard input and output. The host carries the
+// bytes.
 #include <unistd.h>
 
 #include "core/abi/roles/requests.hpp"
@@ -40,12 +41,14 @@ void call_back(const Output& output, pmix_iof_cbfunc_t cbfunc) {
 
 /// PMIx_IOF_pull: has the host forward to here what processes write.
 ///   procs [nprocs]  whose; channel: PMIX_FWD_STDOUT_CHANNEL and the like; directives for the host
-///   cbfunc          given each piece, on the library's thread; NULL: it is written to this process's own descriptor of that name
-///   regcbfunc       told how the host answered, and the handle; NULL: the call waits for that and returns the handle, or an error
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _OUT_OF_RESOURCE (more than 256 of a process),
-///   _NOT_SUPPORTED (the host forwards nothing: weftrun)
-/// Not yet: PMIX_IOF_CACHE_SIZE, _DROP_OLDEST, _DROP_NEWEST and the directives of form are left to the host. What is not read
-/// waits up to 64 MiB at the server; more is dropped, which the server's log says.
+///   cbfunc          given each piece, on the library's thread; NULL: it is written to this process's own
+///                   descriptor of that name
+///   regcbfunc       told how the host answered, and the handle; NULL: the call waits for that and returns
+///                   the handle, or an error
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _OUT_OF_RESOURCE (more than
+///   256 of a process), _NOT_SUPPORTED (the host forwards nothing: weftrun)
+/// Not yet: PMIX_IOF_CACHE_SIZE, _DROP_OLDEST, _DROP_NEWEST and the directives of form are left to the host.
+/// What is not read waits up to 64 MiB at the server; more is dropped, which the server's log says.
 pmix_status_t PMIx_IOF_pull(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* directives,
                             size_t ndirs, pmix_iof_channel_t channel, pmix_iof_cbfunc_t cbfunc,
                             pmix_hdlr_reg_cbfunc_t regcbfunc, void* regcbdata) {
@@ -71,7 +74,8 @@ pmix_status_t PMIx_IOF_pull(const pmix_proc_t* procs, size_t nprocs, const pmix_
   });
 }
 
-/// PMIx_IOF_deregister: ends a pull. cbfunc: NULL: the call waits. Errors: as PMIx_IOF_pull; PMIX_ERR_NOT_FOUND: no such handle.
+/// PMIx_IOF_deregister: ends a pull. cbfunc: NULL: the call waits. Errors: as PMIx_IOF_pull;
+/// PMIX_ERR_NOT_FOUND: no such handle.
 pmix_status_t PMIx_IOF_deregister(size_t handle, const pmix_info_t* directives, size_t ndirs,
                                   pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_ask([&]() -> pmix_status_t {

@@ -56,25 +56,33 @@ pmix_status_t connect_tool(const ServerWish& wish) {
 
 }  // namespace
 
-/// PMIx_tool_init: makes this process a tool, a member of no job that a server lets in. Counted: each call needs a
-/// PMIx_tool_finalize; a later call connects a tool that has no server.
+/// PMIx_tool_init: makes this process a tool, a member of no job that a server lets in. Counted: each call
+/// needs a PMIx_tool_finalize; a later call connects a tool that has no server.
 ///   proc   written with the own name, unless it is NULL
-///   info   the server, by the first of these that is given: PMIX_TOOL_ATTACHMENT_FILE (a file that a server has written),
-///          PMIX_SERVER_URI, PMIX_SERVER_PIDINFO (pid_t), PMIX_SERVER_NSPACE, PMIX_CONNECT_TO_SYSTEM (bool; of PMIX_SERVER_SYSTEM_SUPPORT),
-///          PMIX_CONNECT_SYSTEM_FIRST (bool, then any); else the server that started this process, else the first of this user's that
-///          lets it in. PMIX_CONNECT_MAX_RETRIES, PMIX_CONNECT_RETRY_DELAY (1 s) where one is named and not there yet; PMIX_TIMEOUT: of
-///          the host's decision (10 s). PMIX_TOOL_DO_NOT_CONNECT, PMIX_TOOL_CONNECT_OPTIONAL (bool). PMIX_TOOL_NSPACE, PMIX_TOOL_RANK (0): its
-///          own name; else the server gives one
+///   info   the server, by the first of these that is given: PMIX_TOOL_ATTACHMENT_FILE (a file that a server
+///          has written), PMIX_SERVER_URI, PMIX_SERVER_PIDINFO (pid_t), PMIX_SERVER_NSPACE,
+///          PMIX_CONNECT_TO_SYSTEM (bool; of PMIX_SERVER_SYSTEM_SUPPORT), PMIX_CONNECT_SYSTEM_FIRST (bool,
+///          then any); else the server that started this process, else the first of this user's that lets it
+///          in. PMIX_CONNECT_MAX_RETRIES, PMIX_CONNECT_RETRY_DELAY (1 s) where one is named and not there
+///          yet; PMIX_TIMEOUT: of the host's decision (10 s). PMIX_TOOL_DO_NOT_CONNECT,
+///          PMIX_TOOL_CONNECT_OPTIONAL (bool). PMIX_TOOL_NSPACE, PMIX_TOOL_RANK (0): its own name; else the
+///          server gives one
 ///          PMIX_EXTERNAL_PROGRESS (bool): core/abi/roles/progress.cpp
-///          PMIX_LAUNCHER (bool): the tool is the server of processes that it starts, too, under its own name: PMIx_server_* calls work, and its
-///          upcalls are those of PMIx_tool_set_server_module. What its server knows is answered there, the rest by the one that it is connected to
-///   Errors: PMIX_ERR_UNREACH (no such server in this network namespace), _NOT_FOUND (no such file), _NO_PERMISSIONS (another user's),
-///   _NOT_SUPPORTED (it is of another release or another library, takes no tools, or PMIX_TCP_URI), _TIMEOUT (it does not answer: is it
-///   stopped?), _EXISTS (the name is another's), _NOT_SUPPORTED (PMIX_LAUNCHER of a process that is a client or a server), _BAD_PARAM, and what the server's host says
-///   Cost: reads /proc/self/net/unix; a connect and a round trip to each server that is tried, and one more to that which lets it in.
-///   Source: PMIx Standard, chapter "Tools and Debuggers". Tests: tests/multiproc/tool/tool_role_test.cpp, tool_servers_test.cpp
-/// Not yet: servers of other machines; files other than PMIX_TOOL_ATTACHMENT_FILE are not looked for, a socket's name tells where a server is;
-/// of a launcher PMIX_LAUNCHER_RNDZ_URI, _RNDZ_FILE and PMIX_KEEPALIVE_PIPE; PMIx_Fence, _Connect, _Abort and _Put of a tool.
+///          PMIX_LAUNCHER (bool): the tool is the server of processes that it starts, too, under its own
+///          name: PMIx_server_* calls work, and its upcalls are those of PMIx_tool_set_server_module. What
+///          its server knows is answered there, the rest by the one that it is connected to
+///   Errors: PMIX_ERR_UNREACH (no such server in this network namespace), _NOT_FOUND (no such file),
+///   _NO_PERMISSIONS (another user's), _NOT_SUPPORTED (it is of another release or another library, takes no
+///   tools, or PMIX_TCP_URI), _TIMEOUT (it does not answer: is it stopped?), _EXISTS (the name is another's),
+///   _NOT_SUPPORTED (PMIX_LAUNCHER of a process that is a client or a server), _BAD_PARAM, and what the
+///   server's host says
+///   Cost: reads /proc/self/net/unix; a connect and a round trip to each server that is tried, and one more
+///   to that which lets it in.
+///   Source: PMIx Standard, chapter "Tools and Debuggers". Tests: tests/multiproc/tool/tool_role_test.cpp,
+///   tool_servers_test.cpp
+/// Not yet: servers of other machines; files other than PMIX_TOOL_ATTACHMENT_FILE are not looked for, a
+/// socket's name tells where a server is; of a launcher PMIX_LAUNCHER_RNDZ_URI, _RNDZ_FILE and
+/// PMIX_KEEPALIVE_PIPE; PMIx_Fence, _Connect, _Abort and _Put of a tool.
 pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     ServerWish wish;

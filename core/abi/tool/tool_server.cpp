@@ -40,12 +40,16 @@ void end_server_of_tool() {
 
 }  // namespace weft::abi
 
-/// PMIx_tool_set_server_module: makes a tool the server of processes that it starts, as PMIX_LAUNCHER does, and says which upcalls it
-/// takes. Its server has the tool's name and event handlers; PMIx_server_* calls work from here on. Again: other upcalls.
+/// PMIx_tool_set_server_module: makes a tool the server of processes that it starts, as PMIX_LAUNCHER does,
+/// and says which upcalls it takes. Its server has the tool's name and event handlers; PMIx_server_* calls
+/// work from here on. Again: other upcalls.
 ///   module  copied; its listener is not called
-///   Errors: PMIX_ERR_INIT (no tool), _BAD_PARAM, _NOT_SUPPORTED (this process is a client, or a server by PMIx_server_init)
-///   Source: observed in OpenPMIx's headers; the Standard has no text about it. Tests: tests/multiproc/tool/launcher_test.cpp
-/// Not yet: the calls of such a module are not told by PMIX_QUERY_ATTRIBUTE_SUPPORT; its own PMIx_Spawn does not come to its spawn
+///   Errors: PMIX_ERR_INIT (no tool), _BAD_PARAM, _NOT_SUPPORTED (this process is a client, or a server by
+///   PMIx_server_init)
+///   Source: observed in OpenPMIx's headers; the Standard has no text about it. Tests:
+///   tests/multiproc/tool/launcher_test.cpp
+/// Not yet: the calls of such a module are not told by PMIX_QUERY_ATTRIBUTE_SUPPORT; its own PMIx_Spawn does
+/// not come to its spawn
 pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t* module) {
   return guarded_status([&]() -> pmix_status_t {
     if (roles().tool() == nullptr) return PMIX_ERR_INIT;

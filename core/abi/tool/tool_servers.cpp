@@ -15,9 +15,10 @@ using weft::abi::roles;
 
 /// PMIx_tool_attach_to_server: connects to one more server. The first is the primary, to which requests go.
 ///   proc    written with the own name; server: with the server's; either may be NULL
-///   info    as of PMIx_tool_init, and PMIX_PRIMARY_SERVER (bool). Servers that the tool is connected to are no candidates; one of them that is
-///           named stays as it is: PMIX_SUCCESS
-///   Errors: those of PMIx_tool_init; PMIX_ERR_INIT; _UNREACH (no new server); _EXISTS (its host would give the tool another name)
+///   info    as of PMIx_tool_init, and PMIX_PRIMARY_SERVER (bool). Servers that the tool is connected to are
+///           no candidates; one of them that is named stays as it is: PMIX_SUCCESS
+///   Errors: those of PMIx_tool_init; PMIX_ERR_INIT; _UNREACH (no new server); _EXISTS (its host would give
+///   the tool another name)
 pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t* proc, pmix_proc_t* server, pmix_info_t info[],
                                          size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
@@ -34,8 +35,9 @@ pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t* proc, pmix_proc_t* server,
   });
 }
 
-/// PMIx_tool_disconnect: hangs up on a server. Without a primary requests are PMIX_ERR_UNREACH until PMIx_tool_set_server, or until a tool
-/// that has no other server attaches to one. Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND (it is not connected to that one).
+/// PMIx_tool_disconnect: hangs up on a server. Without a primary requests are PMIX_ERR_UNREACH until
+/// PMIx_tool_set_server, or until a tool that has no other server attaches to one. Errors: PMIX_ERR_INIT,
+/// _BAD_PARAM, _NOT_FOUND (it is not connected to that one).
 pmix_status_t PMIx_tool_disconnect(const pmix_proc_t* server) {
   return guarded_status([&]() -> pmix_status_t {
     auto* tool = roles().tool();
@@ -64,7 +66,8 @@ pmix_status_t PMIx_tool_get_servers(pmix_proc_t* servers[], size_t* nservers) {
   });
 }
 
-/// PMIx_tool_set_server: requests go to this server from here on. What was registered with another stays there: events come from both.
+/// PMIx_tool_set_server: requests go to this server from here on. What was registered with another stays
+/// there: events come from both.
 ///   info    PMIX_WAIT_FOR_CONNECTION (bool): until another thread has attached to it; PMIX_TIMEOUT (seconds)
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND (it is not connected to that one), _TIMEOUT
 pmix_status_t PMIx_tool_set_server(const pmix_proc_t* server, pmix_info_t info[], size_t ninfo) {
@@ -86,7 +89,8 @@ pmix_status_t PMIx_tool_set_server(const pmix_proc_t* server, pmix_info_t info[]
   });
 }
 
-/// PMIx_tool_connect_to_server: attaches to a server in place of the primary, which it hangs up on. As PMIx_tool_attach_to_server otherwise.
+/// PMIx_tool_connect_to_server: attaches to a server in place of the primary, which it hangs up on. All
+/// else is as with PMIx_tool_attach_to_server.
 pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* tool = roles().tool();

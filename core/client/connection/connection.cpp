@@ -96,7 +96,7 @@ Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload)
   for (;;) {
     auto frame = link::receive_frame(socket_.get());
     if (!frame) return sent ? frame : fail(sent.error());
-    // What the server pushed before it read this request is dropped.
+    // Frames that the server pushed before it read this request are dropped.
     if (frame->type == link::MessageType::done) return frame;
   }
 }
@@ -167,7 +167,8 @@ void Connection::progress() {
   }
 }
 
-/// Until a frame has come, or there is another thing to do, or the deadline. True: there was a frame, or a new task.
+/// Until a frame has come, or there is another thing to do, or the deadline. True: there was a frame, or a
+/// new task.
 bool Connection::read_or_sleep(data::Deadline deadline) {
   int timeout_ms = -1;
   {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket to the server and the one thread that reads it. The thread starts when something first needs it: a
-// process that only puts, fences its whole job and gets what is on its node never has it. A program that has taken progress upon
-// itself (stop_thread) has none: whichever thread is in progress(), or waits for an answer, does what it would.
+// The socket to the server and the one thread that reads it. The thread starts when something first needs it:
+// a process that only puts, fences its whole job and gets what is on its node never has it. A program that
+// has taken progress upon itself (stop_thread) has none: whichever thread is in progress(), or waits for an
+// answer, does what it would.
 //
 // User callbacks run on that thread, outside all locks of ours.
 #pragma once
@@ -41,14 +42,15 @@ class Connection {
   Result<void> send(link::MessageType type, Bytes payload);
   /// The answer, or peer_lost, comes to `reply` on the thread; exactly once.
   void request(link::MessageType type, Bytes payload, Reply reply);
-  /// The same, waiting. On the thread itself it goes on serving until its answer is there.
+  /// Sends a request and waits for its answer; on the thread itself by serving until the answer is there.
   Result<link::Frame> ask(link::MessageType type, Bytes payload);
   /// The two halves of ask(): the message leaves in order with the caller's others; the caller may release
   /// its locks before it waits.
   std::future<Result<link::Frame>> start(link::MessageType type, Bytes payload);
   Result<link::Frame> finish(std::future<Result<link::Frame>> answer);
-  /// Waits for `answer`; on the thread itself by serving, and so where there is no thread but those of the program. False: the
-  /// library is being finalized, it will not come; or, not on the thread, the deadline has passed.
+  /// Waits for `answer`; on the thread itself by serving, and so where there is no thread but those of the
+  /// program. False: the library is being finalized, it will not come; or, not on the thread, the deadline
+  /// has passed.
   template <class T>
   bool await(std::future<T>& answer, data::Deadline deadline = {}) {
     const auto is_there = [&] {
@@ -56,7 +58,7 @@ class Connection {
     };
     if (on_thread()) return serve_until(is_there, {}) || is_there();
     for (;;) {
-      // What the thread would have brought may have been dropped by stop().
+      // stop() may have dropped the answer that the thread would have brought.
       if (is_over_.load(std::memory_order_acquire)) return is_there();
       if (deadline && Clock::now() >= *deadline) return is_there();
       if (is_driven_by_calls())
@@ -68,21 +70,25 @@ class Connection {
         return true;
     }
   }
-  /// Calls start(done) and waits for the status that done is called with; on the thread itself by serving. PMIX_ERR_INIT:
-  /// the library is being finalized. PMIX_ERR_TIMEOUT: after `patience`, which the thread itself does not count.
+  /// Calls start(done) and waits for the status that done is called with; on the thread itself by serving.
+  /// PMIX_ERR_INIT: the library is being finalized. PMIX_ERR_TIMEOUT: after `patience`, which the thread
+  /// itself does not count.
   using Done = std::function<void(pmix_status_t)>;
   pmix_status_t await_status(const std::function<void(Done)>& start, data::Timeout patience = {});
-  /// For the last words of a process without the thread, which from here on gets none: the caller reads the socket itself.
+  /// For the last words of a process without the thread, which from here on gets none: the caller reads the
+  /// socket itself.
   Result<link::Frame> ask_alone(link::MessageType type, Bytes payload);
 
   void run_later(std::function<void()> task);
   void run_at(Clock::time_point when, std::function<void()> task);
 
-  /// From here on there is no thread of the library: progress() and calls that wait do what it would. What has come is handled first if
-  /// it `flushes`. In a callback the thread ends behind it. Not while another thread is in stop().
+  /// From here on there is no thread of the library: progress() and calls that wait do its work. flushes:
+  /// frames that have come are handled first. In a callback the thread ends behind it. Not while another
+  /// thread is in stop().
   void stop_thread(bool flushes);
   bool is_driven_by_calls() const noexcept { return by_calls_.load(std::memory_order_acquire); }
-  /// Handles what has come and is due, without waiting, unless a thread of the library or another of the program is about it.
+  /// Handles what has come and is due, without waiting, unless a thread of the library or another of the
+  /// program is about it.
   void progress();
 
   /// Whether the server is still there; asks the kernel where no thread watches.
@@ -91,10 +97,11 @@ class Connection {
   bool has_started() const noexcept { return started_.load(std::memory_order_acquire); }
   bool on_thread() const noexcept { return driver_.is_here(); }
 
-  /// The server is left: requests end as peer_lost, and the loss is told as that of a server that goes. From any thread.
+  /// The server is left: requests end as peer_lost, and the loss is told as that of a server that goes. From
+  /// any thread.
   void hang_up() noexcept;
-  /// Ends the thread; open requests, and all that come later, end as canceled, and the server counts as lost. Not from the
-  /// thread.
+  /// Ends the thread; open requests, and all that come later, end as canceled, and the server counts as lost.
+  /// Not from the thread.
   void stop();
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's way to its server without a message: where it writes in the segment besides its card and its boards.
+// A client's way to its server without a message: where it writes in the segment besides its card and its
+// boards.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,8 @@ struct Control {
   shm::Doorbell* doorbell = nullptr;
   Connection* connection = nullptr;
 
-  /// Any thread. A full ring drops the kind but not the bit: the server then looks at all that this client has.
+  /// Any thread. A full ring drops the kind but not the bit: the server then looks at all that this client
+  /// has.
   void notify(store::NoticeKind kind, std::uint32_t arg) noexcept;
 
   std::mutex fetch_mutex;  ///< one request at a time (FetchCell I1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the output of other processes goes that this one pulls (PMIx_IOF_pull). Any thread; sinks run on the connection's.
+// Where the output of other processes goes that this one pulls (PMIx_IOF_pull). Any thread; sinks run on the
+// connection's.
 #pragma once
 
 #include <functional>

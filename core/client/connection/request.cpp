@@ -9,7 +9,7 @@ using link::MessageType;
 
 namespace {
 
-/// Of a request that has a reply of its own: the server has refused it. Nothing: it has not.
+/// The status with which the server has refused a request that has a reply of its own; nothing: it has not.
 std::optional<pmix_status_t> refusal_in(const Result<link::Frame>& reply) {
   if (!reply) return data::to_status(reply.error());
   if (reply->type != MessageType::done) return std::nullopt;

@@ -9,7 +9,7 @@
 
 namespace weft::client {
 
-/// What a frame of type done or answer says; of a failed request its status.
+/// The answer in a frame of type done or answer; of a failed request its status.
 link::Answer read_answer(const Result<link::Frame>& frame);
 
 /// done(answer) runs on the connection's thread, once.
@@ -19,7 +19,7 @@ void request(Connection& connection, const Message& message, std::function<void(
       Message::type, link::encode(message),
       [done = std::move(done)](const Result<link::Frame>& frame) { done(read_answer(frame)); });
 }
-/// The same, waiting; on the thread itself by serving.
+/// Sends a request and waits for its answer; on the thread itself by serving.
 template <class Message>
 link::Answer ask(Connection& connection, const Message& message) {
   return read_answer(connection.ask(Message::type, link::encode(message)));
@@ -36,7 +36,7 @@ pmix_status_t tell(Connection& connection, const Message& message) {
 /// done: on the connection's thread, once; PMIX_ERR_LOST_CONNECTION: there is no server, or it went.
 void request_value(Connection& connection, const link::Get& get,
                    std::function<void(pmix_status_t, data::Value)> done);
-/// The same, waiting. found: written on PMIX_SUCCESS only.
+/// As request_value(), waiting. found: written on PMIX_SUCCESS only.
 pmix_status_t ask_value(Connection& connection, const link::Get& get, data::Value& found);
 void request_log(Connection& connection, const link::Log& log, std::function<void(pmix_status_t)> done);
 void request_query(Connection& connection, const link::Query& query,

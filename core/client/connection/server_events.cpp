@@ -20,8 +20,8 @@ pmix_status_t status_in(const Result<link::Frame>& answer) {
 
 }  // namespace
 
-/// False: the server sends these already. A default handler is no reason to leave out a code: events may be for those alone that
-/// name it.
+/// False: the server sends these already. A default handler is no reason to leave out a code: events may be
+/// for those alone that name it.
 bool ServerEvents::add(std::size_t handler, const std::vector<pmix_status_t>& codes) {
   const std::lock_guard lock(mutex_);
   codes_of_.emplace(handler, codes);
@@ -35,7 +35,8 @@ bool ServerEvents::add(std::size_t handler, const std::vector<pmix_status_t>& co
   return is_new;
 }
 
-/// What no handler wants any more; none: default handlers. Nothing: all is wanted by others, or was not wanted.
+/// The codes that no handler wants any more; no code: default handlers. Nothing: other handlers want all of
+/// its codes, or none was wanted.
 std::optional<std::vector<pmix_status_t>> ServerEvents::remove(std::size_t handler) {
   const std::lock_guard lock(mutex_);
   const auto known = codes_of_.extract(handler);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events between this process and one server: the codes that it has asked for there, and the events that it raises. Any thread.
+// Events between this process and one server: the codes that it has asked for there, and the events that it
+// raises. Any thread.
 #pragma once
 
 #include <functional>
@@ -20,16 +21,17 @@ class ServerEvents {
       : connection_(connection), handlers_(handlers) {}
 
   using Done = std::function<void(pmix_status_t)>;
-  /// done(status), on the thread, once the server sends events of these codes; none: all. For a handler, once.
+  /// done(status), on the thread, once the server sends events of these codes; none: all. For a handler,
+  /// once.
   void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done);
-  /// The handler is no more, however its subscription ended: the server hears what no other handler wants. Of a handler that is not
-  /// known here: without effect.
+  /// The handler is no more, however its subscription ended: the server hears what no other handler wants. A
+  /// handler that is not known here has no effect.
   void unsubscribe(std::size_t handler);
   /// Handlers of this process hear it by the thread, but for PMIX_RANGE_RM, which is for the host alone.
   void notify(events::Event event, Done done);
   /// The same of an event that stays in this process, whatever its range.
   void notify_here(events::Event event, Done done);
-  /// Of a frame of type event.
+  /// Delivers the event of a frame of type event.
   void deliver(const link::Frame& frame);
   /// The handlers decide something for the server: their verdict goes there when the last has ended.
   void answer(const link::Frame& frame);

@@ -42,8 +42,8 @@ void BoardFence::ask_to_withdraw(store::Generation generation) {
   (void)connection_.send(link::MessageType::withdraw, link::encode(link::Withdraw{generation, number_}));
 }
 
-/// The first fence of a job waits for ranks that are still being started, which takes longer than any look is worth, on cores that
-/// they need.
+/// The first fence of a job waits for ranks that are still being started, which takes longer than any look is
+/// worth, on cores that they need.
 shm::WaitPolicy BoardFence::policy_of(store::Generation generation) const noexcept {
   return number_ == store::own_job_board && generation == first_ ? shm::WaitPolicy::at_once() : policy_;
 }
@@ -98,15 +98,16 @@ void BoardFence::withdraw_until_ended(store::Generation generation, Connection::
 }
 
 void BoardFence::board_moved() {
-  // Only the first can end: one behind it cannot even arrive before. Looking further would let one that arrives and ends
-  // meanwhile overtake the first, which ended after it was looked at.
+  // Only the first can end: one behind it cannot even arrive before. Looking further would let one that
+  // arrives and ends meanwhile overtake the first, which ended after it was looked at.
   while (!open_.empty()) {
     const auto fence = open_.begin();
     const auto status = step(*fence);
     if (!status) return;
     // Without its server a fence ends, too, but its arrival stays counted, and so the ticket taken.
     if (*status != PMIX_ERR_LOST_CONNECTION) member_.end(fence->ticket);
-    // Off the list first: the callback may enter another fence, wait in it, and so come back to this function.
+    // Off the list first: the callback may enter another fence, wait in it, and so come back to this
+    // function.
     const auto done = std::move(fence->done);
     open_.erase(fence);
     done(*status);
@@ -126,8 +127,8 @@ shm::WaitPolicy wait_policy(const store::JobView& job, const store::Board& board
   const auto cores = job.header().cores;
   if (remote) return shm::WaitPolicy::for_other_nodes(waiters + 1, cores);
   auto policy = shm::WaitPolicy::for_waiters(waiters, cores);
-  // The members of a small set may have a core each while the other ranks sleep. A short spin finds a partner that is running, and
-  // costs no more than a switch of processes where it is not.
+  // The members of a small set may have a core each while the other ranks sleep. A short spin finds a partner
+  // that is running, and costs no more than a switch of processes where it is not.
   constexpr std::chrono::microseconds short_spin{5};
   if (members != 0 && members <= cores) policy.spin = std::max(policy.spin, short_spin);
   return policy;

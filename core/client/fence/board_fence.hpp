@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fences of one set of processes from the side of one member: a board in the segment, no daemon in the path.
-// store::BoardMember arrives and looks; here is what a client adds: waiting, deadlines, callbacks, notices.
+// The fences of one set of processes from the side of one member: a board in the segment, no daemon in the
+// path. store::BoardMember arrives and looks; here is what a client adds: waiting, deadlines, callbacks,
+// notices.
 #pragma once
 
 #include <chrono>
@@ -40,17 +41,18 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
 
   /// The host of the server carries its fences.
   bool is_by_host() const noexcept { return member_.board().by_host(); }
-  /// Every fence begins here, in the caller's order. wants: what is to travel to other nodes; on this one it is
-  /// read where it lies. for_host: directives, which go to the server where its host carries the fence; null: none.
+  /// Every fence begins here, in the caller's order. wants: what is to travel to other nodes; on this one it
+  /// is read where it lies. for_host: directives, which go to the server where its host carries the fence;
+  /// null: none.
   /// Nothing: the board is closed, and stays so for this object (not for the board of a job).
   std::optional<Ticket> take_ticket(store::Wants wants, data::Infos* for_host = nullptr) {
     const bool is_told = for_host != nullptr && is_by_host();
     return is_told ? take_ticket_and_tell(wants, std::move(*for_host)) : member_.enter(wants);
   }
-  /// The same for an operation of a group.
+  /// A ticket for an operation of a group at this board.
   std::optional<Ticket> take_group_ticket(std::uint64_t tag) { return member_.enter({}, tag); }
-  /// Returns after all members entered, or why not: the status of the verdict, PMIX_ERR_LOST_CONNECTION when the
-  /// server is gone. Cost: one compare-and-swap, one wake by the last arriver.
+  /// Returns after all members entered, or why not: the status of the verdict, PMIX_ERR_LOST_CONNECTION when
+  /// the server is gone. Cost: one compare-and-swap, one wake by the last arriver.
   [[gnu::hot]] pmix_status_t wait(Ticket ticket, Deadline deadline);
   /// done(status) runs on the connection's thread.
   void wait_later(Ticket ticket, Deadline deadline, std::function<void(pmix_status_t)> done);
@@ -79,11 +81,12 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   std::list<Async> open_;  // the connection's thread only
 };
 
-/// A slot of the pool in the job's memory, which becomes writable when this process becomes a member, not before. Null: there is no such slot, or no memory.
+/// A slot of the pool in the job's memory, which becomes writable when this process becomes a member, not
+/// before. Null: there is no such slot, or no memory.
 std::byte* writable_slot(shm::SegmentWindows& segment, const store::JobView& job, store::BoardNumber number);
 
-/// How a process of that job waits at that board. remote: some of its members are on other nodes; members: how many are
-/// here, 0 for the job's own.
+/// How a process of that job waits at that board. remote: some of its members are on other nodes; members:
+/// how many are here, 0 for the job's own.
 shm::WaitPolicy wait_policy(const store::JobView& job, const store::Board& board, bool remote,
                             std::uint32_t members) noexcept;
 

@@ -42,7 +42,7 @@ struct FenceDirectives {
   data::Deadline deadline() const { return data::deadline_after(timeout); }
 };
 
-/// What a fence says to a host that carries it.
+/// The directives of a fence for a host that carries it.
 struct ForHost {
   data::Infos infos;
   bool is_there = false;
@@ -87,7 +87,8 @@ void Fences::attach(shm::SegmentWindows& segment, const store::JobView& job, sto
       std::make_unique<SetFences>([this](const link::BoardOffer& offer) { return open_board(offer); });
 }
 
-/// Is this set of processes all of the caller's job? Then the job's board serves it, however the caller spelt it.
+/// Is this set of processes all of the caller's job? Then the job's board serves it, however the caller spelt
+/// it.
 bool Fences::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept {
   if (procs == nullptr || nprocs == 0) return true;
   const auto mine = link::nspace_of(self_);
@@ -138,7 +139,8 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
     return [promise](pmix_status_t status) { promise->set_value(status); };
   };
   pmix_status_t started = PMIX_SUCCESS;
-  // By calls: a fence that was entered before without waiting has no thread to move it on while this one waits at the board.
+  // By calls: a fence that was entered before without waiting has no thread to move it on while this one
+  // waits at the board.
   if (connection_.on_thread() || connection_.is_driven_by_calls() || !job_fence_) {
     started = fence_later(procs, nprocs, infos, ninfo, promised());
   } else if (whole_job(procs, nprocs)) {
@@ -181,7 +183,8 @@ pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, 
   return started;
 }
 
-/// A ticket at the set's board. Nothing: the fence is a message, `done()` hears its end, unless `started` is an error.
+/// A ticket at the set's board. Nothing: the fence is a message, `done()` hears its end, unless `started` is
+/// an error.
 template <class Done>
 std::optional<SetFence::AtBoard> Fences::enter_set(const std::shared_ptr<SetFence>& set,
                                                    const FenceCall& call, Done&& done,

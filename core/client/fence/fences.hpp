@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Fence from its arguments to the place where the members meet: the board of the job, the board of the set, or the
-// server. Any thread.
+// PMIx_Fence from its arguments to the place where the members meet: the board of the job, the board of the
+// set, or the server. Any thread.
 #pragma once
 
 #include <functional>
@@ -15,21 +15,24 @@ namespace weft::client {
 
 class Fences {
  public:
-  /// Until attach() every fence is a message to the server. is_alone: there is none, and no other process (a singleton).
+  /// Until attach() every fence is a message to the server. is_alone: there is none, and no other process (a
+  /// singleton).
   Fences(const pmix_proc_t& self, Connection& connection, bool is_alone)
       : self_(self), connection_(connection), is_alone_(is_alone) {}
 
-  /// Before the first fence. This process is member `local` of the board of its job in the segment; the arguments that are
-  /// references outlive this object.
+  /// Before the first fence. This process is member `local` of the board of its job in the segment; the
+  /// arguments that are references outlive this object.
   void attach(shm::SegmentWindows& segment, const store::JobView& job, store::Board& board,
               std::uint32_t local, Control& control);
 
-  /// Blocks until the set has met. nprocs 0: the whole job. The status is the fence's; PMIX_ERR_BAD_PARAM: a directive that makes
-  /// no sense; PMIX_ERR_LOST_CONNECTION: the server is gone. Cost: BoardFence::wait(), or a message and its reply.
+  /// Blocks until the set has met. nprocs 0: the whole job. The status is the fence's; PMIX_ERR_BAD_PARAM: a
+  /// directive that makes no sense; PMIX_ERR_LOST_CONNECTION: the server is gone. Cost: BoardFence::wait(),
+  /// or a message and its reply.
   /// Source: PMIx Standard, chapter "Synchronization and Data Access Operations", PMIx_Fence.
   [[gnu::hot]] pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                                    std::size_t ninfo);
-  /// The same without blocking: done(status) runs on the connection's thread, unless this returns an error.
+  /// As fence(), without blocking: done(status) runs on the connection's thread, unless this returns an
+  /// error.
   pmix_status_t fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo, std::function<void(pmix_status_t)> done);
 

@@ -53,8 +53,8 @@ std::shared_ptr<SetFence> SetFences::find(std::span<const pmix_proc_t> procs) {
   return procs.size() > most_procs ? nullptr : add(procs);
 }
 
-/// A set that is in use is found by its canonical form, even if every array of it was forgotten meanwhile: its fences
-/// have an order.
+/// A set that is in use is found by its canonical form, even if every array of it was forgotten meanwhile:
+/// its fences have an order.
 std::shared_ptr<SetFence> SetFences::add(std::span<const pmix_proc_t> procs) {
   while (!arrays_.empty() && (arrays_.size() == most_arrays || kept_procs_ + procs.size() > most_procs)) {
     const auto oldest = std::min_element(arrays_.begin(), arrays_.end(),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fences of sets that are not the whole job: which of them have a board, and which go to the server.
 //
-// The first fence of a set is a message; the server's answer may offer a board. From then on the fences of the set are at the
-// board, until it is closed; then the next one is a message again. One process never has fences of a set at both: the order
-// of its fences would be lost, and the server, which stands in at the board for a member that fenced by message, would arrive
-// for a member that arrives itself.
+// The first fence of a set is a message; the server's answer may offer a board. From then on the fences of
+// the set are at the board, until it is closed; then the next one is a message again. One process never has
+// fences of a set at both: the order of its fences would be lost, and the server, which stands in at the
+// board for a member that fenced by message, would arrive for a member that arrives itself.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,8 @@ class SetFence {
 
   explicit SetFence(Open open) : open_(std::move(open)) {}
 
-  /// A ticket at the board; or nothing, and send() has been called: the fence is a message, and message_ended() is owed.
+  /// A ticket at the board; or nothing, and send() has been called: the fence is a message, and
+  /// message_ended() is owed.
   /// for_host: as in BoardFence::take_ticket.
   template <class Send>
   std::optional<AtBoard> enter(store::Wants wants, Send&& send, data::Infos* for_host = nullptr);
@@ -65,8 +66,8 @@ class SetFence {
   unsigned by_message_ = 0;  ///< fences that have not ended
 };
 
-/// Finds the SetFence of a caller's array. Any thread. Bounded in arrays and in processes; the array that was not used for
-/// longest is forgotten.
+/// Finds the SetFence of a caller's array. Any thread. Bounded in arrays and in processes; the array that was
+/// not used for longest is forgotten.
 class SetFences {
  public:
   static constexpr std::size_t most_arrays = 64;
@@ -74,8 +75,8 @@ class SetFences {
 
   explicit SetFences(SetFence::Open open) : open_(std::move(open)) {}
 
-  /// Arrays that name the same processes share one SetFence, for as long as one of them is kept or used. Null: too many
-  /// processes to be kept; the fence is a message and the server remembers.
+  /// Arrays that name the same processes share one SetFence, for as long as one of them is kept or used.
+  /// Null: too many processes to be kept; the fence is a message and the server remembers.
   std::shared_ptr<SetFence> find(std::span<const pmix_proc_t> procs);
   /// On the connection's thread.
   void board_moved(store::BoardNumber number);

@@ -20,7 +20,8 @@ pmix_status_t resolve_peers_by(const Getter& get, std::string_view node, std::st
                                std::vector<pmix_proc_t>& out);
 pmix_status_t resolve_nodes_by(const Getter& get, std::string_view nspace, std::string& out);
 
-/// The same of a group: its members on that node, and the nodes that have any. peers_of, nodes_of: of a namespace.
+/// The same of a group: its members on that node, and the nodes that have any. peers_of, nodes_of: of a
+/// namespace.
 using PeersOf = std::function<pmix_status_t(std::string_view node, std::string_view nspace,
                                             std::vector<pmix_proc_t>& out)>;
 using NodesOf = std::function<pmix_status_t(std::string_view nspace, std::string& out)>;

@@ -36,7 +36,8 @@ void GroupMeetings::attach(shm::SegmentWindows& segment, const store::JobView& j
   control_ = &control;
 }
 
-/// The library's own thread has other work while it waits, and what a program drives by calls has no thread for it.
+/// The library's own thread has other work while it waits, and what a program drives by calls has no thread
+/// for it.
 bool GroupMeetings::may_block() const noexcept {
   return segment_ != nullptr && !connection_.on_thread() && !connection_.is_driven_by_calls();
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construct, destruct and fences of groups at a board of the members of this node: no message, and where all members are here no daemon in
-// the path. Any thread.
+// Construct, destruct and fences of groups at a board of the members of this node: no message, and where all
+// members are here no daemon in the path. Any thread.
 //
-// A seat    is this process's place at the board of one array of members. The server offers it with the answer to a construct that was a
-//           message; it serves the next constructs with that array, and the destructs of their groups.
-// A tag     goes with each arrival: a hash of the operation and the name. The members' tags agree, and the operation has ended well for all;
-//           or it becomes a message of each member, and they meet by name at the server (core/server/groups/gatherings.hpp). Where there are
-//           members on other nodes the server compares the tags, exchanges with the others, and ends the operation at the board.
-// Messages  win: any message about a group of these members has the server dissolve the board first. What has not ended there
-//           becomes a message, too, so no member waits at one place for a member that waits at the other.
-// Patience  A member that has waited for a moment has the board dissolved. So deadlines, deaths, reports of what is stuck and the state of
-//           the server's loop are all those of messages.
+// A seat    is this process's place at the board of one array of members. The server offers it with the
+//           answer to a construct that was a message; it serves the next constructs with that array, and the
+//           destructs of their groups.
+// A tag     goes with each arrival: a hash of the operation and the name. The members' tags agree, and the
+//           operation has ended well for all; or it becomes a message of each member, and they meet by name
+//           at the server (core/server/groups/gatherings.hpp). Where there are members on other nodes the
+//           server compares the tags, exchanges with the others, and ends the operation at the board.
+// Messages  win: any message about a group of these members has the server dissolve the board first. An
+//           operation that has not ended there becomes a message, too, so no member waits at one place for a
+//           member that waits at the other.
+// Patience  A member that has waited for a moment has the board dissolved. So deadlines, deaths, reports of
+//           what is stuck and the state of the server's loop are all those of messages.
 #pragma once
 
 #include <chrono>
@@ -32,8 +35,8 @@ class GroupMeetings {
   using Procs = std::span<const pmix_proc_t>;
   static constexpr std::size_t most_seats = 64;
   static constexpr std::chrono::milliseconds patience{50};
-  /// The members of a group come to its fences in their own time, and the server is needed only when one ends or leaves: it dissolves the
-  /// board then.
+  /// The members of a group come to its fences in their own time, and the server is needed only when one ends
+  /// or leaves: it dissolves the board then.
   static constexpr std::chrono::milliseconds fence_patience{2000};
 
   /// How an operation went at a board.
@@ -43,7 +46,7 @@ class GroupMeetings {
   };
 
   GroupMeetings(const pmix_proc_t& self, Connection& connection) : self_(self), connection_(connection) {}
-  /// As Fences::attach(). Until then every operation is a message.
+  /// REQUIRES: before the first operation that may use a board. Until then every operation is a message.
   void attach(shm::SegmentWindows& segment, const store::JobView& job, Control& control);
 
   /// members: gets the group's, by group rank, if it has ended.
@@ -51,7 +54,8 @@ class GroupMeetings {
                     link::RankRuns& members);
   /// members: of the group, as construct gave them.
   Outcome destruct(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
-  /// As destruct. The cards of members of other nodes come, whatever PMIX_COLLECT_DATA says.
+  /// As destruct(), for a fence of the group. The cards of members of other nodes come, whatever
+  /// PMIX_COLLECT_DATA says.
   Outcome fence(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
   /// A construct with that array has ended by message.
   void take_seat(Procs procs, const link::GroupMembers& offer);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The groups that this process is a member of. A group's name may stand wherever a namespace may, with PMIX_RANK_WILDCARD for all of its
-// members or a group rank for one; here it becomes what the host calls them, before anything else sees it. Any thread.
+// The groups that this process is a member of. A group's name may stand wherever a namespace may, with
+// PMIX_RANK_WILDCARD for all of its members or a group rank for one; here it becomes what the host calls
+// them, before anything else sees it. Any thread.
 // Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 
@@ -32,14 +33,15 @@ class Groups {
   /// Made without the server: what that has said of it meanwhile is newer.
   void add_new(std::string_view name, Group group);
   void remove(std::string_view name);
-  /// What the server says of a group that it is about to tell of, or that has changed.
+  /// Takes word of the server about a group of which an event will tell, or which has changed.
   void take(link::GroupChange change);
   std::optional<Group> find(std::string_view name) const;
   std::vector<std::string> names() const;
   /// Without a lock: calls that name processes ask it each time.
   bool is_empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
 
-  /// Appends the members that each of `procs` means, or itself where it names no group. Errors: not_found (no such group rank).
+  /// Appends the members that each of `procs` means, or itself where it names no group. Errors: not_found (no
+  /// such group rank).
   Result<void> append_native(std::span<const pmix_proc_t> procs, std::vector<pmix_proc_t>& out) const;
 
  private:

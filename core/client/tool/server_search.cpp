@@ -118,7 +118,7 @@ class Search {
     out.socket = socket.name;
     out.greeting = look_at(socket.name, chosen);
     const bool is_open = out.greeting.status == PMIX_SUCCESS;
-    // One that does not say its name is not known to be the wanted one.
+    // A server that does not say its name is not known to be the wanted one.
     if (wanted && !(is_open && wanted(out.greeting))) return not_found(PMIX_ERR_UNREACH);
     if (!is_open) return out;
     out.greeting =

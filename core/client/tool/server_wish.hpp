@@ -24,7 +24,7 @@ struct ServerWish {
   bool only_system = false;
   bool system_first = false;  ///< and then any
 
-  // What is no server at all.
+  // Wishes that name no server.
   bool connects = true;      ///< not PMIX_TOOL_DO_NOT_CONNECT
   bool is_optional = false;  ///< PMIX_TOOL_CONNECT_OPTIONAL
   bool becomes_primary = false;
@@ -34,8 +34,8 @@ struct ServerWish {
   std::chrono::seconds pause{1};
   std::optional<std::chrono::seconds> timeout;  ///< of the host's decision; nothing: entry_limit
 
-  /// Attributes of other meanings are left alone. PMIX_ERR_BAD_PARAM; PMIX_ERR_NOT_SUPPORTED: a way that would lead to another server
-  /// than the one that is meant.
+  /// Attributes of other meanings are left alone. PMIX_ERR_BAD_PARAM; PMIX_ERR_NOT_SUPPORTED: a way that
+  /// would lead to another server than the one that is meant.
   pmix_status_t read(const pmix_info_t* infos, std::size_t count);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using link::MessageType;
 
-/// Of a tool that is let in nowhere.
+/// The name of a tool that no server has let in.
 pmix_proc_t own_name(const pmix_proc_t& wanted) {
   if (wanted.nspace[0] != '\0') return wanted;
   return link::make_proc("tool." + base::host_name() + "." + std::to_string(::getpid()), 0);

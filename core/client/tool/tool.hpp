@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tool, a process of no job: what PMIx_tool_init makes and PMIx_tool_finalize ends. All calls from any thread.
+// A tool, a process of no job: what PMIx_tool_init makes and PMIx_tool_finalize ends. All calls from any
+// thread.
 //
-// A server lets it in by the kernel's word about its user. It is counted nowhere: no fence waits for it.
+// A server lets a tool in by what the kernel reports of its user. No job counts a tool: no fence waits for
+// it.
 #pragma once
 
 #include <atomic>
@@ -37,7 +39,8 @@ class Tool {
     std::unique_ptr<Tool> tool;  ///< NULL: see status
     pmix_status_t status;
   };
-  /// self: without a namespace the server gives it a name; version: of this library. status: that of find_server().
+  /// self: without a namespace the server gives it a name; version: of this library. status: that of
+  /// find_server().
   static Started start(const ServerWish& wish, const pmix_proc_t& self, std::string version);
   ~Tool();
   /// Calls that wait end; later ones, too.
@@ -47,7 +50,8 @@ class Tool {
   bool is_connected();
 
   // Servers. One of them is the primary, to which requests go: the first, until another is chosen.
-  /// Connects to one more; a server that is named and known already stays as it is. server: written on PMIX_SUCCESS.
+  /// Connects to one more; a server that is named and known already stays as it is. server: written on
+  /// PMIX_SUCCESS.
   pmix_status_t attach(const ServerWish& wish, pmix_proc_t& server);
   /// PMIX_ERR_NOT_FOUND: it is not connected to that one.
   pmix_status_t disconnect(const pmix_proc_t& server);
@@ -55,7 +59,7 @@ class Tool {
   pmix_status_t set_primary(const pmix_proc_t& server, bool waits, data::Timeout timeout);
   /// The primary first, the others in the order in which they came.
   std::vector<pmix_proc_t> servers();
-  /// Of the primary; nothing: there is none.
+  /// The name of the primary server; nothing: there is none.
   std::optional<pmix_proc_t> server_name();
   /// The connection that requests go by; null: there is no primary.
   std::shared_ptr<Connection> server_connection();
@@ -77,7 +81,8 @@ class Tool {
   void notify(events::Event event, Done done);
   Outputs& outputs() noexcept { return outputs_; }
 
-  /// done: on the thread. Servers that can be reached are answered here (PMIX_QUERY_AVAIL_SERVERS), the rest there.
+  /// done: on the thread. Servers that can be reached are answered here (PMIX_QUERY_AVAIL_SERVERS), the rest
+  /// there.
   void query_later(link::Query query, Answered done);
 
   // The thread of the server that requests go to; without a server there is one, too.
@@ -85,7 +90,7 @@ class Tool {
   pmix_status_t await(const std::function<void(Done)>& start);
   bool on_thread();
   void run_later(std::function<void()> task);
-  /// As those of Connection, of all servers, also of those that come.
+  /// As Connection::stop_thread(), for the connections to all servers, later ones included.
   void stop_thread(bool flushes);
   void progress();
   bool is_driven_by_calls() {

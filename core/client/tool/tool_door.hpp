@@ -10,7 +10,8 @@
 
 namespace weft::client {
 
-/// Whose server a tool speaks to: one of its own user, by the kernel's word; if a user has named it, root also to another's.
+/// Whose server a tool speaks to: one of its own user, by the kernel's word; if a user has named it, root
+/// also to another's.
 enum class Chosen : bool { by_search, by_name };
 
 struct Greeting {
@@ -27,10 +28,12 @@ inline constexpr std::chrono::seconds look_limit{2};
 inline constexpr std::chrono::seconds entry_limit{10};
 
 /// The name of the server that listens there; its host hears nothing of this.
-/// PMIX_ERR_UNREACH (there is none), _NO_PERMISSIONS (another user's), _TIMEOUT (it says nothing), _NOT_SUPPORTED (another release).
+/// PMIX_ERR_UNREACH (there is none), _NO_PERMISSIONS (another user's), _TIMEOUT (it says nothing),
+/// _NOT_SUPPORTED (another release).
 Greeting look_at(const std::string& socket, Chosen chosen);
-/// Wants to be let in under that name; without a namespace the server gives one. The same errors, _TIMEOUT also where its host does
-/// not decide within the limit, and those of the server and its host.
+/// Wants to be let in under that name; without a namespace the server gives one. Errors as above;
+/// _TIMEOUT also where the server's host does not decide within the limit; and the errors of the server and
+/// its host.
 Greeting enter(const std::string& socket, Chosen chosen, const pmix_proc_t& self, const std::string& version,
                std::chrono::seconds limit);
 

@@ -37,7 +37,7 @@ void Tool::add(FoundServer found, bool becomes_primary) {
   changed_.notify_all();
 }
 
-/// Those that have gone are left: they are candidates again.
+/// Hangs up on servers that have gone: they are candidates again.
 std::vector<KnownServer> Tool::known_servers() {
   const std::lock_guard lock(mutex_);
   const auto all = servers_;
@@ -74,8 +74,9 @@ pmix_status_t Tool::disconnect(const pmix_proc_t& server) {
   return PMIX_SUCCESS;
 }
 
-/// Those that no call uses, outside the lock: their threads may be in callbacks, which may call this tool. The caller's own thread
-/// stays until another call comes.
+/// Frees servers that no call uses, outside the lock: their threads may be in callbacks, which may call this
+/// tool.
+/// The caller's own thread stays until another call comes.
 void Tool::free_left_servers() {
   std::vector<ServerRef> unused;  // before the lock, and so freed after it
   const std::lock_guard lock(mutex_);

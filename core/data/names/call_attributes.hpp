@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which attributes each call of the API understands: the table behind PMIX_INFO_REQD, PMIX_QUERY_ATTRIBUTE_SUPPORT and the list in
-// docs/API.md. An attribute that a call begins or ceases to obey is added or removed here.
+// Which attributes each call of the API understands: the table behind PMIX_INFO_REQD,
+// PMIX_QUERY_ATTRIBUTE_SUPPORT and the list in docs/API.md. An attribute that a call begins or ceases to obey
+// is added or removed here.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +31,13 @@ std::span<const CallAttributes> calls_with_attributes() noexcept;
 /// Null: a call without attributes, or none of that name. `call` may end with "_nb".
 const CallAttributes* attributes_of(std::string_view call) noexcept;
 
-/// Of an attribute by its key or its name; borrows from it. The type of one that is not the Standard's is PMIX_UNDEF.
+/// Describes an attribute, which is given by its key or its name; borrows from the argument. The type of one
+/// that is not the Standard's is PMIX_UNDEF.
 /// attribute: at most PMIX_MAX_KEYLEN chars.
 pmix_regattr_t description_of(const char* attribute) noexcept;
 
-/// The first of these that the caller marked PMIX_INFO_REQD and that `call` does not understand; null: there is none. A qualifier
-/// of a key is part of the key and no directive.
+/// The first of these that the caller marked PMIX_INFO_REQD and that `call` does not understand; null: there
+/// is none. A qualifier of a key is part of the key and no directive.
 const pmix_info_t* first_not_understood(std::string_view call, const pmix_info_t* infos,
                                         std::size_t count) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an Error is called in the C API: the one place where it is decided, for clients, servers and the entry points.
+// What an Error is called in the C API: the one place where it is decided, for clients, servers and the entry
+// points.
 #pragma once
 
 #include "pmix_common.h"

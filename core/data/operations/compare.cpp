@@ -93,7 +93,7 @@ std::size_t strings_bytes(char* const* list) noexcept {
 
 std::size_t list_bytes(pmix_data_type_t number, const void* first, std::size_t count) noexcept;
 
-/// What the element owns outside its own structure.
+/// The bytes that an element owns outside its own structure.
 std::size_t owned_bytes(const Type& type, const void* element) noexcept {
   switch (type.shape) {
     case Shape::text: {
@@ -200,7 +200,7 @@ pmix_value_cmp_t compare_values(const pmix_value_t& first, const pmix_value_t& s
 std::size_t element_bytes(pmix_data_type_t number, const void* element) noexcept {
   const Type* type = find_type(number);
   if (type == nullptr || element == nullptr) return 0;
-  // Of a text and an object the data counts, not the pointer to it.
+  // A text and an object are compared by their data, not by the pointer to it.
   const bool is_reference =
       type->shape == Shape::text || type->shape == Shape::blob || type->shape == Shape::value;
   return (is_reference ? 0 : type->width) + owned_bytes(*type, element);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one decoder for bytes from peers. It believes nothing:
+// The one decoder for bytes from peers. The decoder believes nothing:
 //
 //   B1  Every length and count is compared with the bytes left before anything is allocated. An element
 //       takes at least Type::min_wire bytes, so memory is bounded by 64 times the bytes received.
 //   B2  Levels of values in values and arrays in arrays end at max_depth, so the stack is bounded too.
 //   B3  Elements are decoded into zeroed memory and are at every moment fit for destroy_elements: a
 //       failure anywhere frees everything, and the caller's `out` was never touched.
-//   B4  What C code trips over is refused: a bool that is neither 0 nor 1, a NULL inside an argv, a name
-//       longer than its array.
+//   B4  A value that C code trips over is refused: a bool that is neither 0 nor 1, a NULL inside an argv, a
+//       name longer than its array.
 //   B5  An address of another process is none here: a PMIX_POINTER is NULL, at any depth, unless the caller
 //       says that this process encoded the bytes.
 #include "core/data/operations/wire_format.hpp"

@@ -20,7 +20,7 @@ class Encoder {
 
   bool elements(const Type& type, const void* first, std::size_t count) {
     if (type.shape == Shape::boolean) {
-      // What C left in a bool may be any byte; the wire knows two.
+      // A bool of C may hold any byte; the wire knows two.
       for (std::size_t i = 0; i < count; ++i) out_.u8(at<std::uint8_t>(first, i) != 0 ? 1 : 0);
       return true;
     }

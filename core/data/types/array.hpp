@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// C arrays of one type as values: applications, published data, queries. So they travel by the decoder of all values.
+// C arrays of one type as values: applications, published data, queries. So they travel by the decoder of all
+// values.
 #pragma once
 
 #include <cstddef>

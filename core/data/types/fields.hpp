@@ -9,8 +9,8 @@
 
 namespace weft::base {
 
-/// A value that cannot be encoded (deeper than max_depth, a handle without its module) leaves a message that its
-/// receiver refuses.
+/// A value that cannot be encoded (deeper than max_depth, a handle without its module) leaves a message that
+/// its receiver refuses.
 template <>
 struct Coding<data::Value> {
   static void write(Writer& out, const data::Value& value) { (void)data::encode_value(out, value.get()); }

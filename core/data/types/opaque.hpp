@@ -25,8 +25,8 @@ void set_opaque_ops(Opaque kind, const OpaqueOps* ops) noexcept;
 /// nullptr before set_opaque_ops().
 const OpaqueOps* opaque_ops(Opaque kind) noexcept;
 
-/// As long as it lives this thread decodes every such handle as NULL: a description that another user's process may have made is
-/// not given to the library that would parse it.
+/// As long as this object lives its thread decodes every such handle as NULL: a description that another
+/// user's process may have made is not given to the library that would parse it.
 class OpaqueIgnored {
  public:
   OpaqueIgnored() noexcept;

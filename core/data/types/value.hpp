@@ -29,14 +29,16 @@ Result<void> decode_value(Reader& in, pmix_value_t& out);
 /// u32 count, then of each info key, directives and value; Infos::decode reads them back.
 Result<void> encode_infos(Writer& out, const pmix_info_t* infos, std::size_t count);
 
-/// PMIX_VALUE_TYPE_DIFFERENT, or the order of the two payloads (compare_elements in core/data/types/element.hpp).
+/// PMIX_VALUE_TYPE_DIFFERENT, or the order of the two payloads (compare_elements in
+/// core/data/types/element.hpp).
 pmix_value_cmp_t compare_values(const pmix_value_t& first, const pmix_value_t& second) noexcept;
 
 /// Copies `text` into a fixed array of `size` chars (pmix_key_t, pmix_nspace_t); what is too long is cut, the
 /// rest is zeroed.
 void load_fixed(char* out, std::size_t size, std::string_view text) noexcept;
 
-/// What becomes of PMIX_POINTER when a value is decoded. kept: this process encoded the bytes, and nothing else could.
+/// How PMIX_POINTER is decoded. kept: this process encoded the bytes, and nothing
+/// else could.
 enum class Pointers : bool { cleared, kept };
 
 /// An owned pmix_value_t.
@@ -123,10 +125,10 @@ class Infos {
   std::vector<pmix_info_t> list_;
 };
 
-/// Of a directive: a true boolean, or PMIX_UNDEF (merely present, which the Standard counts as true), or a
-/// string that says "true", "yes" or a positive number. Every other type is false.
+/// Whether a directive is set: a true boolean, or PMIX_UNDEF (merely present, which the Standard counts as
+/// true), or a string that says "true", "yes" or a positive number. Every other type is false.
 bool is_true(const pmix_value_t& value) noexcept;
-/// The same with "neither true nor false" told apart.
+/// As is_true(), with "neither true nor false" told apart.
 pmix_boolean_t truth(const pmix_value_t& value) noexcept;
 /// Any integer type, booleans not included, that holds no negative number; not_found for others, so that
 /// callers treat a wrong type as missing.

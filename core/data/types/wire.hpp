@@ -9,8 +9,8 @@ namespace weft::data {
 using base::Reader;
 using base::Writer;
 
-/// Of everything below core/data (docs/design/wire.md). The opener of a channel or a segment states it
-/// there, once.
+/// The version of the bytes of everything below core/data (docs/design/wire.md). The opener of a channel or a
+/// segment states it there, once.
 inline constexpr std::uint8_t wire_version = 1;
 
 }  // namespace weft::data

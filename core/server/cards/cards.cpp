@@ -9,7 +9,8 @@
 namespace weft::server {
 namespace {
 
-/// What the caller of PMIx_Get said, less what is between its process and this server, and the key that must be in the card.
+/// The directives for the host: those of the caller of PMIx_Get, without those that are between its process
+/// and this server, and the key that must be in the card.
 data::Infos directives_for_host(const Cards::Wanted& wanted) {
   data::Infos out;
   for (std::size_t i = 0; i < wanted.directives.size(); ++i) {
@@ -24,19 +25,23 @@ data::Infos directives_for_host(const Cards::Wanted& wanted) {
 
 }  // namespace
 
-Cards::Cards(Jobs& jobs, Host& host, Cluster* cluster) : jobs_(jobs), host_(host) {
-  if (cluster != nullptr) join(*cluster);
+Cards::Cards(Jobs& jobs, Host& host, Cluster& cluster) : jobs_(jobs), host_(host), cluster_(cluster) {
+  cluster_.when_open([this] { read_other_nodes(); });
 }
 
-void Cards::join(Cluster& cluster) {
-  cluster_ = &cluster;
-  modex_ = std::make_unique<Modex>(cluster, jobs_);
-  jobs_.each([this](const Job& job) { offer(job); });
+/// And these read the cards of this one: the jobs that are registered have no clients yet.
+void Cards::read_other_nodes() {
+  modex_ = std::make_unique<Modex>(cluster_, jobs_);
+  jobs_.each([this](Job& job) {
+    job.card_key = cluster_.card_key(job.nspace);
+    if (job.card_key) job.writer->check_cards_with(*job.card_key);
+    offer(job);
+  });
 }
 
 NodeNumber Cards::node_of(const pmix_proc_t& proc) const {
   const auto nodes = jobs_.nodes_of({proc});
-  return nodes.empty() ? cluster_->self() : nodes.front();
+  return nodes.empty() ? cluster_.self() : nodes.front();
 }
 
 void Cards::fetch(const pmix_proc_t& proc, Wanted wanted, FetchDone done) {
@@ -90,7 +95,7 @@ void Cards::answer_cell(Job& job, std::uint32_t local) {
     return cell.reply(number, Cell::changed);
   const auto proc = link::make_proc(job.nspace, rank);
   const auto nodes = jobs_.nodes_of({proc});
-  if (nodes.empty() || nodes.front() == cluster_->self()) return cell.reply(number, PMIX_ERR_NOT_FOUND);
+  if (nodes.empty() || nodes.front() == cluster_.self()) return cell.reply(number, PMIX_ERR_NOT_FOUND);
   modex_->fetch(nodes.front(), proc, until == Cell::Until::now ? Until::now : Until::commit,
                 [this, nspace = job.nspace, local, n = number](const Fetched& fetched) {
                   auto* open = jobs_.find(nspace);

@@ -8,13 +8,8 @@
 
 namespace weft::server {
 
-FarKeys::FarKeys(Jobs& jobs, Cluster* cluster) : jobs_(jobs) {
-  if (cluster != nullptr) join(*cluster);
-}
-
-void FarKeys::join(Cluster& cluster) {
-  cluster_ = &cluster;
-  cluster.rpc().on(RequestType::far_key, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+FarKeys::FarKeys(Jobs& jobs, Cluster& cluster) : jobs_(jobs), cluster_(cluster) {
+  cluster_.on(RequestType::far_key, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     auto message = base::decode<FarKeyMessage>(body);
     if (!message || !store::is_reserved(message->key)) return reply(PMIX_ERR_BAD_PARAM, {});
     // This node's launch may be behind the other's.
@@ -39,12 +34,11 @@ Result<store::Encoded> FarKeys::answer(const FarKeyMessage& message) const {
 }
 
 void FarKeys::ask(NodeNumber node, const FarKeyMessage& message, Told told) {
-  if (cluster_ == nullptr || node >= cluster_->count() || node == cluster_->self())
-    return told(PMIX_ERR_UNREACH, {});
-  cluster_->rpc().send(node, RequestType::far_key, base::encode(message),
-                       [told = std::move(told)](pmix_status_t status, Bytes body) {
-                         told(status, {body.begin(), body.end()});
-                       });
+  if (node >= cluster_.count() || node == cluster_.self()) return told(PMIX_ERR_UNREACH, {});
+  cluster_.send(node, RequestType::far_key, base::encode(message),
+                [told = std::move(told)](pmix_status_t status, Bytes body) {
+                  told(status, {body.begin(), body.end()});
+                });
 }
 
 }  // namespace weft::server

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reserved keys that only another node's server knows: what its host registered of the node and of the ranks there, as localities,
-// which are made when these are bound. Nothing of it is kept here: a Get that wants one asks. The loop's thread only.
+// Reserved keys that only another node's server knows: what its host registered of the node and of the ranks
+// there, as localities, which are made when these are bound. Nothing of it is kept here: a Get that wants one
+// asks. The loop's thread only.
 #pragma once
 
 #include <functional>
@@ -28,19 +29,17 @@ class FarKeys {
  public:
   using Told = std::function<void(pmix_status_t, store::Encoded)>;
 
-  /// cluster: null where there is no other node.
-  FarKeys(Jobs& jobs, Cluster* cluster);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
-  bool can_ask() const noexcept { return cluster_ != nullptr; }
-  /// told: once. PMIX_ERR_NOT_FOUND: that node does not know it either; _UNREACH: the node is lost, or is none.
+  FarKeys(Jobs& jobs, Cluster& cluster);
+  bool can_ask() const noexcept { return cluster_.is_open(); }
+  /// told: once. PMIX_ERR_NOT_FOUND: that node does not know it either; _UNREACH: the node is lost, or is
+  /// none.
   void ask(NodeNumber node, const FarKeyMessage& message, Told told);
 
  private:
   Result<store::Encoded> answer(const FarKeyMessage& message) const;
 
   Jobs& jobs_;
-  Cluster* cluster_ = nullptr;
+  Cluster& cluster_;
 };
 
 }  // namespace weft::server

@@ -11,9 +11,9 @@
 
 namespace weft::server {
 
-/// PMIX_SUCCESS: all that the rank had committed, at a moment after the fetch began, is here, or in `unkept`. PMIX_ERR_UNREACH: the rank has
-/// ended and committed nothing, or its node is lost. PMIX_ERR_NOT_FOUND: nothing is there (Until::now), or will ever be. Else
-/// what the host or the store says.
+/// PMIX_SUCCESS: all that the rank had committed, at a moment after the fetch began, is here, or in `unkept`.
+/// PMIX_ERR_UNREACH: the rank has ended and committed nothing, or its node is lost. PMIX_ERR_NOT_FOUND:
+/// nothing is there (Until::now), or will ever be. Else what the host or the store says.
 struct Fetched {
   pmix_status_t status;
   std::uint64_t end = 0;             ///< how far the rank's log reaches; not 0 on success

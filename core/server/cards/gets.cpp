@@ -27,18 +27,9 @@ bool is_any(const pmix_proc_t& proc) noexcept {
 
 }  // namespace
 
-Gets::Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster* cluster, std::chrono::milliseconds key_wait)
+Gets::Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster& cluster, std::chrono::milliseconds key_wait)
     : loop_(loop), jobs_(jobs), cards_(cards), far_keys_(jobs, cluster), key_wait_(key_wait) {
-  if (cluster != nullptr) take_requests_of(*cluster);
-}
-
-void Gets::join(Cluster& cluster) {
-  far_keys_.join(cluster);
-  take_requests_of(cluster);
-}
-
-void Gets::take_requests_of(Cluster& cluster) {
-  cluster.rpc().on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+  cluster.on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto wanted = base::decode<CardMessage>(body);
     if (!wanted) return reply(PMIX_ERR_BAD_PARAM, {});
     // This node's launch may be behind the other's.
@@ -74,7 +65,7 @@ void Gets::drop(const void* requester) {
                 [requester](const auto& open) { return open.second->request.requester == requester; });
 }
 
-/// Decides the Get, and does what the decision says. It may have ended when this returns.
+/// Decides the Get, and does what the decision says. The Get may have ended when this returns.
 void Gets::go_on(Number number) {
   const auto open = waiting_.find(number);
   if (open == waiting_.end()) return;
@@ -182,7 +173,8 @@ void Gets::wait(Number number, Waiting& get) {
   go_on(number);  // the rank may have committed before it was watched
 }
 
-/// The host has brought the card as it was, without the key, and cannot be told to wait for more: it is asked from time to time.
+/// The host has brought the card as it was, without the key, and cannot be told to wait for more: it is asked
+/// from time to time.
 void Gets::ask_host_again(Number number, Waiting& get) {
   if (get.again) return;
   get.pause = get.pause.count() == 0 ? first_pause : std::min(2 * get.pause, longest_pause);

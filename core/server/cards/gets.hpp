@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gets that the segment did not decide, of clients and of the host, and requests of other nodes for cards of this one.
+// Gets that the segment did not decide, of clients and of the host, and requests of other nodes for cards of
+// this one.
 //
-// Each time that something about its rank changes (a commit, whose card is watched; the rank's end; a fetch; its own deadline)
-// a Get is decided again by store::decide_get. Nothing is polled. The loop's thread only. docs/design/modex.md.
+// Each time that something about its rank changes (a commit, whose card is watched; the rank's end; a fetch;
+// its own deadline) a Get is decided again by store::decide_get. Nothing is polled. The loop's thread only.
+// docs/design/modex.md.
 #pragma once
 
 #include <chrono>
@@ -25,10 +27,8 @@ class Gets {
  public:
   using Got = std::function<void(pmix_status_t, store::Encoded value)>;
 
-  /// cluster: null where there is no other node. key_wait: WEFT_GET_WAIT of this server.
-  Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster* cluster, std::chrono::milliseconds key_wait);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+  /// key_wait: WEFT_GET_WAIT of this server.
+  Gets(Loop& loop, Jobs& jobs, Cards& cards, Cluster& cluster, std::chrono::milliseconds key_wait);
 
   struct Request {
     pmix_proc_t proc;
@@ -44,7 +44,7 @@ class Gets {
   /// The requester is gone: its Gets end without a word.
   void drop(const void* requester);
 
-  /// What another node, or the host for it, wants of the card of a local rank.
+  /// A request of another node, or of the host for it, for the card of a local rank.
   struct CardRequest {
     pmix_proc_t proc;
     std::uint64_t from = 0;    ///< up to here the requester knows the rank's log
@@ -65,7 +65,6 @@ class Gets {
   void retry_all(std::string_view nspace);
 
  private:
-  void take_requests_of(Cluster& cluster);
   struct Waiting {
     Request request;
     store::GetDirectives how;  ///< borrows from request.directives

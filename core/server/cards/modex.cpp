@@ -17,7 +17,8 @@
 namespace weft::server {
 namespace {
 
-// What the first round brings of a card: its length, and the usual business card or what is new of a longer one.
+// The first round of a fetch brings so many bytes of a card: its length, and the usual business card or what
+// is new of a longer one.
 constexpr std::size_t start_bytes = 1024;
 constexpr std::size_t header_bytes = sizeof(store::KeyedLog::Header);
 constexpr std::uint32_t slots = 64;
@@ -87,7 +88,7 @@ struct Modex::Fetch {
 };
 
 Modex::Modex(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jobs) {
-  cluster_.rpc().on(RequestType::card_place, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+  cluster_.on(RequestType::card_place, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto proc = base::decode<pmix_proc_t>(body);
     if (!proc) return reply(PMIX_ERR_BAD_PARAM, {});
     const std::string nspace(link::nspace_of(*proc));
@@ -104,7 +105,7 @@ void Modex::offer(const store::JobView& job) {
   const auto& header = job.header();
   auto* const memory = job.clients_memory().data();
   auto made = std::make_unique<Offer>();
-  auto& endpoint = cluster_.endpoint();
+  auto& endpoint = cluster_.fabric().endpoint();
   auto pages = endpoint.expose({memory + header.card_area.offset, header.card_area.bytes});
   if (pages)
     made->pages = std::move(*pages);
@@ -144,7 +145,7 @@ void Modex::withdraw(std::string_view nspace) {
   std::erase_if(places_, [&](const auto& place) {
     if (place.first.second != nspace) return false;
     for (const auto& region : {place.second->pages, place.second->rests})
-      if (region && !is_read) cluster_.mesh().release_region(place.first.first, *region);
+      if (region && !is_read) cluster_.fabric().mesh().release_region(place.first.first, *region);
     return true;
   });
 }
@@ -167,9 +168,9 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
     made->rest_bytes = regions->rest_bytes;
     made->ranks = std::move(regions->ranks);
     made->card_key = cluster_.card_key(nspace);
-    if (auto region = cluster_.mesh().import_region(node, regions->pages)) made->pages = *region;
+    if (auto region = cluster_.fabric().mesh().import_region(node, regions->pages)) made->pages = *region;
     if (!regions->rests.empty())
-      if (auto region = cluster_.mesh().import_region(node, regions->rests)) made->rests = *region;
+      if (auto region = cluster_.fabric().mesh().import_region(node, regions->rests)) made->rests = *region;
   }
   places_[std::move(name)] = std::move(made);
   return {};
@@ -234,7 +235,7 @@ void Modex::request(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyo
     status = modex->jobs_.take_cards(reply->cards, {.unkept = &unkept});
     done({status, status == PMIX_SUCCESS ? reply->end : 0, std::move(unkept)});
   };
-  cluster_.rpc().send(node, RequestType::card, base::encode(message), replied);
+  cluster_.send(node, RequestType::card, base::encode(message), replied);
 }
 
 /// NULL: not known yet, or not any more, after its node was lost or the job has ended here.
@@ -254,7 +255,7 @@ void Modex::ask_place(Fetch& fetch) {
       return modex->end(asked, {PMIX_ERR_UNPACK_FAILURE});
     modex->read_start(asked);
   };
-  cluster_.rpc().send(fetch.node, RequestType::card_place, base::encode(fetch.proc), answered);
+  cluster_.send(fetch.node, RequestType::card_place, base::encode(fetch.proc), answered);
 }
 
 /// Nothing is committed yet, or the card cannot be read: its server has to say.
@@ -285,7 +286,7 @@ void Modex::read_start(Fetch& fetch) {
   if (fetch.from > shape.capacity || (is_in_rest && !place->rests)) return ask_for_card(fetch);
   if (!landing_region_) {
     landing_.resize(std::size_t{slots} * start_bytes);
-    auto exposed = cluster_.endpoint().expose(landing_);
+    auto exposed = cluster_.fabric().endpoint().expose(landing_);
     if (!exposed) return ask_for_card(fetch);
     landing_region_ = std::move(*exposed);
     for (std::uint32_t slot = 0; slot < slots; ++slot) free_slots_.push_back(slot);
@@ -321,7 +322,7 @@ void Modex::read_all(Fetch& fetch, const Place& place, const store::CardImage& i
   fetch.bytes.assign(image.page_bytes + image.rest_bytes, std::byte{});
   fetch.in_page = image.page_bytes;
   fetch.in_rest = image.rest_bytes;
-  auto exposed = cluster_.endpoint().expose(fetch.bytes);
+  auto exposed = cluster_.fabric().endpoint().expose(fetch.bytes);
   if (!exposed) return ask_for_card(fetch);
   fetch.region = std::move(*exposed);
   const auto first = std::min(fetch.from, place.shape.first);
@@ -344,8 +345,8 @@ void Modex::launch(Fetch& fetch) {
       if (--of.open == 0) of.modex->ready_.push_back(&of);
     };
     ++counters_.reads;
-    const auto begun =
-        cluster_.mesh().read(fetch.node, part.region, part.from, {into, part.into, part.length}, part);
+    const auto begun = cluster_.fabric().mesh().read(fetch.node, part.region, part.from,
+                                                     {into, part.into, part.length}, part);
     if (begun) {
       counters_.bytes_read += part.length;
       continue;

@@ -2,12 +2,15 @@
 // Direct modex: cards of ranks on other nodes, read out of their node's memory when a Get or a fence here
 // needs them.
 //
-//   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one request)
+//   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one
+//   request)
 //           -> one read of the start of the card, or of its length and what is not known of it here
 //              -> whole: done | longer: reads of the rest
-//              -> nothing committed yet: its server is asked to send it when there is, or (Until::now) what it knows
-// A card that is read while its rank writes is read again; what remains in doubt is asked for. So each fetch ends with
-// the card, or with what the server of its node says of the rank.
+//              -> nothing committed yet: its server is asked to send it when there is, or (Until::now) what
+//              it knows
+// A card that is read while its rank writes is read again; where a doubt remains the server of its node is
+// asked for it. Each fetch therefore ends with the card, or with what the server of its node says of the
+// rank.
 // Threads   The server's loop. done() in progress(), once.
 #pragma once
 
@@ -45,10 +48,11 @@ class Modex {
   /// A place that another node has told; the first one stays. Errors: corrupt.
   Result<void> take_place(NodeNumber node, std::string_view nspace, Bytes place);
 
-  /// Brings the card of a rank. Concurrent fetches of one card share the reads, and the wait for a first commit.
+  /// Brings the card of a rank. Concurrent fetches of one card share the reads, and the wait for a first
+  /// commit.
   void fetch(NodeNumber node, const pmix_proc_t& proc, Until until, FetchDone done);
-  /// Has the server of the rank's node send what comes beyond position `beyond` of its log, as soon as there is any. Those
-  /// that await more from the same position share the request.
+  /// Has the server of the rank's node send what comes beyond position `beyond` of its log, as soon as there
+  /// is any. Callers that await more from the same position share the request.
   void await_more(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, FetchDone done);
   void node_lost(NodeNumber node);
 

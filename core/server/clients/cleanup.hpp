@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients asked to have removed when their processes have ended (PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR).
+// What clients asked to have removed when their processes have ended (PMIX_REGISTER_CLEANUP,
+// PMIX_REGISTER_CLEANUP_DIR).
 //
-// A file system may take any time, or hang: the work is done on a thread of its own. At the end of the server it is waited for
-// as long as it gets on.
+// A file system may take any time, or hang: the work is done on a thread of its own. At the end of the server
+// it is waited for as long as it gets on.
 //
 // Paths are walked with openat and O_NOFOLLOW from their parent, and only what the client's own user owns is
 // removed: a link that was planted meanwhile is removed itself, never followed.
@@ -39,21 +40,24 @@ struct CleanupOrder {
   /// A directive of clean-up has that key.
   static bool has(std::string_view key) noexcept;
   bool empty() const noexcept { return files.empty() && directories.empty(); }
-  /// Of its paths, as they are kept.
+  /// The bytes of its paths, as they are kept.
   std::size_t bytes() const noexcept;
-  /// Removes; what is not there or not `owner`'s is left alone without a word. Counts each entry that it has looked at.
+  /// Removes; what is not there or not `owner`'s is left alone without a word. Counts each entry that it has
+  /// looked at.
   void carry_out(uid_t owner, base::Worker::Steps& steps) const;
 };
 
 class CleanupBook {
  public:
   CleanupBook();
-  /// Waits for what was begun, and says what has not ended. It is left behind with its thread.
+  /// Waits for the orders that were begun, and says which have not ended. The orders that have not are left
+  /// behind with the thread.
   ~CleanupBook();
-  /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than this.
+  /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than
+  /// this.
   static constexpr std::chrono::seconds patience{5}, most{60};
 
-  /// What the orders for one process may hold.
+  /// The most bytes of paths that the orders for one process may hold.
   static constexpr std::size_t most_bytes = std::size_t{4} << 20;
 
   /// A library that is initialized again orders the same again: once is enough.
@@ -75,7 +79,7 @@ class CleanupBook {
     std::vector<Kept> kept;
     std::size_t bytes = 0;
   };
-  /// What the thread is at; it may outlive the book.
+  /// The entry that the thread is at; the record may outlive the book.
   struct Current {
     std::mutex mutex;
     std::string text;

@@ -159,8 +159,8 @@ pmix_status_t Clients::cleanup_targets(const ClientConnection& connection, const
 
 // ---- finalized, and perhaps back
 
-/// A finalized process is initialized again. Then the others that finalized may do so too, each in its own time: fences
-/// wait for them, as for any process that is late, as long as their processes run.
+/// A finalized process is initialized again. Then the others that finalized may do so too, each in its own
+/// time: fences wait for them, as for any process that is late, as long as their processes run.
 void Clients::came_back(Job& job, std::uint32_t index) {
   const auto [expected, is_first] = expected_.try_emplace(job.nspace);
   expected->second.erase(index);
@@ -228,7 +228,8 @@ void Clients::closed(const ConnectionRef& connection, bool is_expected) {
 
 // ---- clean-up, when the process has ended
 
-/// A process that has finalized may be initialized again, and make the files again that it has ordered to be removed.
+/// A process that has finalized may be initialized again, and make the files again that it has ordered to be
+/// removed.
 void Clients::clean_up_after(const ClientConnection& connection) {
   const auto& proc = connection.proc;
   if (!cleanups_.has(proc)) return;
@@ -289,7 +290,7 @@ void Clients::remove(Job& job, std::uint32_t rank, Done done) {
 void Clients::remove_all(Job& job, std::function<void()> done) {
   std::vector<ConnectionRef> open;
   for (const auto& [index, connection] : job.connections) open.push_back(connection);
-  // One more than there are, for this function itself.
+  // One more than there are connections, for this function itself.
   const auto left = std::make_shared<std::size_t>(open.size() + 1);
   const auto one_less = [left, done = std::move(done)] {
     if (--*left == 0) done();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of a client in and out: handshake, finalize, and how a process ends. What the rooms hear of an end is in process_ends.hpp.
-// The loop's thread only.
+// The way of a client in and out: handshake, finalize, and how a process ends. The part that tells the rooms
+// of an end is process_ends.hpp. The loop's thread only.
 #pragma once
 
 #include <asio/posix/stream_descriptor.hpp>
@@ -26,16 +26,17 @@ class Clients {
     ProcessEnds& ends;
   };
   Clients(Loop& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens, Rooms rooms);
-  /// Cleans up after the processes that have finalized, whether they have ended or not: no later moment is seen.
+  /// Cleans up after the processes that have finalized, whether they have ended or not: no later moment is
+  /// seen.
   ~Clients();
 
-  // What connections send.
+  // The requests that connections send.
   void handshake(const ConnectionRef& connection, const link::Frame& hello);
   void finalize(const ConnectionRef& connection, std::uint64_t tag);
   /// A commit of a client without the segment: the server is its card's writer.
   void commit(const ConnectionRef& connection, std::uint64_t tag, const link::Store& message);
-  /// Takes the clean-up that a request orders, for processes of this node and of the client's user; none is well. PMIX_ERR_BAD_PARAM,
-  /// _NOT_FOUND (a process that is not here), _NO_PERMISSIONS.
+  /// Takes the clean-up that a request orders, for processes of this node and of the client's user; none is
+  /// well. PMIX_ERR_BAD_PARAM, _NOT_FOUND (a process that is not here), _NO_PERMISSIONS.
   pmix_status_t order_cleanup(const ClientConnection& connection, const link::JobControl& message);
 
   /// is_expected: the host ends it, or the server ends: no loss is announced.
@@ -69,7 +70,8 @@ class Clients {
   CleanupBook cleanups_;
   /// Finalized processes that have ordered clean-up and run on, by namespace and rank.
   std::map<std::pair<std::string, pmix_rank_t>, Watch> ending_;
-  /// Finalized processes that may be initialized again, by their pidfd; kept once a process of the job has done so.
+  /// Finalized processes that may be initialized again, by their pidfd; kept once a process of the job has
+  /// done so.
   std::map<std::string, std::map<std::uint32_t, Watch>> expected_;
 };
 

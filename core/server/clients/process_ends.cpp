@@ -5,14 +5,9 @@ namespace weft::server {
 
 using store::Local;
 
-ProcessEnds::ProcessEnds(const Rooms& rooms, Cluster* cluster, Exchanges* exchanges) : rooms_(rooms) {
-  if (cluster != nullptr) join(*cluster, *exchanges);
-}
-
-void ProcessEnds::join(Cluster& cluster, Exchanges& exchanges) {
-  cluster_ = &cluster;
-  exchanges_ = &exchanges;
-  cluster.rpc().on(RequestType::process_gone, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+ProcessEnds::ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges)
+    : rooms_(rooms), cluster_(cluster), exchanges_(exchanges) {
+  cluster_.on(RequestType::process_gone, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     const auto end = base::decode<ProcessEnd>(body);
     // A server speaks for the processes of its own node.
     const auto nodes = end ? rooms_.jobs.nodes_of({end->proc}) : std::vector<NodeNumber>();
@@ -38,7 +33,8 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
   const auto status = has_finalized ? PMIX_ERR_UNREACH : PMIX_ERR_PROC_ABORTED;
   auto& state = job.view().local(index).state;
   const bool had_finalized = state.load(std::memory_order_relaxed) == Local::finalized;
-  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their calls fail.
+  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their
+  // calls fail.
   if (how == How::died) {
     tell_other_nodes({proc, true}, job);
     rooms_.events.announce_loss(proc);
@@ -52,7 +48,8 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
   tell_of_absentees(job);
 }
 
-/// Members of its groups hear of it before what waits for this process alone ends, and a group with its last member.
+/// Members of its groups hear of it before what waits for this process alone ends, and a group with its last
+/// member.
 void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
   rooms_.groups.lose_at_boards(proc);
   const auto without_members = rooms_.groups.process_ended(proc);
@@ -67,11 +64,10 @@ void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
 // ---- of and for other nodes
 
 void ProcessEnds::tell_other_nodes(const ProcessEnd& end, const Job& job) {
-  if (cluster_ == nullptr) return;
   const auto body = base::encode(end);
   for (const auto node : job.nodes)
-    if (node != cluster_->self() && cluster_->is_there(node))
-      cluster_->rpc().send(node, RequestType::process_gone, body, nullptr);
+    if (node != cluster_.self() && cluster_.is_there(node))
+      cluster_.send(node, RequestType::process_gone, body, nullptr);
 }
 
 void ProcessEnds::tell_of_absentees(const Job& job) {
@@ -87,7 +83,7 @@ void ProcessEnds::tell_of_absentees(const Job& job) {
 }
 
 void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server) {
-  if (!exchanges_->process_died(end.proc)) return;
+  if (!exchanges_.process_died(end.proc)) return;
   if (end.is_loss) rooms_.events.announce_death(end.proc, server);
   rooms_.groups.table().settle();
   rooms_.bootstraps.lose(end.proc, PMIX_ERR_PROC_ABORTED);
@@ -96,9 +92,10 @@ void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server)
   for (const auto& name : rooms_.groups.process_ended(end.proc)) rooms_.groups.drop(name);
 }
 
-/// Other servers follow it as the coordinator of invitations before these hear of its processes.
+/// The invitations learn of the lost node first: another server follows it as their coordinator before they
+/// hear of its processes.
 void ProcessEnds::node_lost(NodeNumber node, const std::string& why) {
-  rooms_.events.announce_lost_node(node, cluster_->name_of(node), why);
+  rooms_.events.announce_lost_node(node, cluster_.name_of(node), why);
   rooms_.cards.node_lost(node);
   rooms_.orphans.node_lost(node);
   rooms_.jobs.each([&](const Job& job) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a process, of a connection, of a node and of a namespace, and in which order the rooms hear of it. The order is written in
-// process_ends.cpp, and nowhere else: a room in which processes wait for one another, or that keeps what belongs to a process, gets its line there in
-// each function that concerns it. The loop's thread only.
+// The end of a process, of a connection, of a node and of a namespace, and in which order the rooms hear of
+// it. The order is written in process_ends.cpp, and nowhere else: a room in which processes wait for one
+// another, or that keeps what belongs to a process, gets its line there in each function that concerns it.
+// The loop's thread only.
 #pragma once
 
 #include <map>
@@ -23,8 +24,9 @@ namespace weft::server {
 struct ProcessEnd {
   static constexpr std::uint16_t wire_version = 1;
   pmix_proc_t proc{};
-  bool is_loss =
-      false;  ///< it was connected, and has not finalized; else the host has taken it away, and tells of it what there is to tell
+  /// The process was connected, and has not finalized. False: its host has taken it away, and tells others of
+  /// it what there is to tell.
+  bool is_loss = false;
 };
 template <class Archive>
 void fields(Archive& archive, ProcessEnd& m) {
@@ -51,12 +53,10 @@ class ProcessEnds {
     WatchedCodes& watched_codes;
     ProcessSets& process_sets;
   };
-  /// cluster, exchanges: null where there is no other node.
-  ProcessEnds(const Rooms& rooms, Cluster* cluster, Exchanges* exchanges);
-  /// As Rooms::join() of the server.
-  void join(Cluster& cluster, Exchanges& exchanges);
+  ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges);
 
-  /// Of a client or tool, for whatever reason: what it has asked for ends without a reply. Its process may have ended before, or not yet.
+  /// The connection of a client or tool has ended, for whatever reason: its open requests end without a
+  /// reply. Its process may have ended before, or not yet.
   void connection_closed(const ConnectionRef& connection);
 
   enum class How {
@@ -65,15 +65,17 @@ class ProcessEnds {
     finalized,          ///< it does not come back
     finalized_for_now,  ///< it may be initialized again: fences wait for it
   };
-  /// A process of this node will not arrive, call, commit or answer any more. After finalized_for_now: it does not come back.
+  /// A process of this node will not arrive, call, commit or answer any more. After finalized_for_now: it
+  /// does not come back.
   void process_ended(Job& job, std::uint32_t local, How how);
-  /// Ranks that the host has taken away before they came. A job of programs without PMIx would cost a message a rank and node: so the other
-  /// nodes hear of them once a process of the job has connected here, and may wait for them.
+  /// Ranks that the host has taken away before they came. A job of programs without PMIx would cost a message
+  /// a rank and node: so the other nodes hear of them once a process of the job has connected here, and may
+  /// wait for them.
   void tell_of_absentees(const Job& job);
 
   /// Another node's server says that a process there has ended, or that server is lost.
   void remote_process_ended(const ProcessEnd& end, NodeNumber server);
-  /// That node's server is lost, and all of its processes with it.
+  /// The server of a node is lost, and all processes of the node with it.
   void node_lost(NodeNumber node, const std::string& why);
 
   /// The host ends the namespace, whose connections are closed. Nothing of it stays, and the job is no more.
@@ -84,8 +86,8 @@ class ProcessEnds {
   void tell_other_nodes(const ProcessEnd& end, const Job& job);
 
   const Rooms rooms_;
-  Cluster* cluster_ = nullptr;
-  Exchanges* exchanges_ = nullptr;
+  Cluster& cluster_;
+  Exchanges& exchanges_;
   /// By namespace: ranks that the host has taken away, of which other nodes have not heard.
   std::map<std::string, std::vector<std::uint32_t>> absentees_;
 };

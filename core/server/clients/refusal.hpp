@@ -11,8 +11,8 @@ namespace weft::server {
 
 /// Says why, here and there, and hangs up.
 void refuse(const ConnectionRef& connection, pmix_status_t status, std::string reason);
-/// True: the hello is of another version of the protocol, and was refused. The version stays the first field of a hello for ever, so
-/// that a refusal can name both.
+/// True: the hello is of another version of the protocol, and was refused. The version stays the first field
+/// of a hello for ever, so that a refusal can name both.
 bool refuse_other_version(const ConnectionRef& connection, const link::Frame& hello);
 
 }  // namespace weft::server

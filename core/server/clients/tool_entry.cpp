@@ -9,7 +9,8 @@ namespace weft::server {
 
 using link::MessageType;
 
-/// A process that may read this process's memory anyway may connect: its user's, and root's. The kernel says whose it is.
+/// A process that may read this process's memory anyway may connect: its user's, and root's. The kernel says
+/// whose it is.
 std::string ToolEntry::objection(const link::HelloTool& hello, const ClientConnection& connection,
                                  pmix_status_t& status) const {
   status = PMIX_ERR_NO_PERMISSIONS;
@@ -44,7 +45,8 @@ void ToolEntry::handshake(const ConnectionRef& connection, const link::Frame& fr
   host_.decides_on_tools() ? ask_host(connection, *hello) : welcome(connection);
 }
 
-/// What the Standard has the host be told, by the kernel's word. A tool shows no credential but its socket.
+/// Asks the host whether the tool is let in, with the user and group that the kernel reports, as the Standard
+/// has it. A tool shows no credential but its socket.
 void ToolEntry::ask_host(const ConnectionRef& connection, const link::HelloTool& hello) {
   data::Infos infos;
   infos.add(PMIX_USERID, data::Value::of(static_cast<std::uint32_t>(connection->uid)));
@@ -82,7 +84,8 @@ void ToolEntry::answer_look(const ConnectionRef& connection) const {
   connection->close();
 }
 
-/// No name of a job, of this server, or of the tool of another process. A process that connects again keeps its name.
+/// No name of a job, of this server, or of the tool of another process. A process that connects again keeps
+/// its name.
 bool ToolEntry::is_free(const pmix_proc_t& name, const ClientConnection& wanted_by) const {
   const auto nspace = link::nspace_of(name);
   if (nspace == link::nspace_of(server_) || jobs_.find(nspace) != nullptr) return false;
@@ -90,7 +93,8 @@ bool ToolEntry::is_free(const pmix_proc_t& name, const ClientConnection& wanted_
   return holder == nullptr || (holder->pid != 0 && holder->pid == wanted_by.pid);
 }
 
-/// By host and pid; a process that is a tool twice, and processes of different pid namespaces, get a number more.
+/// By host and pid; a process that is a tool twice, and processes of different pid namespaces, get a number
+/// more.
 pmix_proc_t ToolEntry::new_name(const ClientConnection& connection) const {
   const auto stem = "tool." + host_name_ + "." + std::to_string(connection.pid);
   auto name = link::make_proc(stem, 0);
@@ -99,8 +103,8 @@ pmix_proc_t ToolEntry::new_name(const ClientConnection& connection) const {
   return name;
 }
 
-/// A former connection of the same process under that name ends: the end of its socket is still on its way. False: it is another
-/// process's.
+/// A former connection of the same process under that name ends: the end of its socket is still on its way.
+/// False: it is another process's.
 bool ToolEntry::take_name(const ConnectionRef& connection, const pmix_proc_t& name) {
   const auto former = tools_.find(name);
   if (former != nullptr && former != connection) {

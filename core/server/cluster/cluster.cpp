@@ -49,13 +49,19 @@ collectives::Rule rule_setting(NodeNumber self) {
   return {};
 }
 
+collectives::Engine::Options engine_options(const ClusterSpec& spec) {
+  collectives::Engine::Options out;
+  out.message_id = engine_messages;
+  out.most_in_all = most_at_once_in_all;
+  out.rule = rule_setting(spec.self);
+  return out;
+}
+
 }  // namespace
 
-Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t count, NodeNumber self,
-                                       std::string host) {
+Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t count, NodeNumber self) {
   ClusterSpec out;
   out.self = self;
-  out.host = std::move(host);
   for (std::size_t i = 0; i < count; ++i) {
     const auto key = data::key_of(infos[i]);
     const auto& value = infos[i].value;
@@ -63,8 +69,6 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
       const auto number = data::as_unsigned(value);
       if (!number || *number == 0 || *number > most_nodes) return fail(Errc::invalid, "PMIX_NUM_NODES");
       out.nodes = static_cast<NodeNumber>(*number);
-    } else if (key == PMIX_HOSTNAME && value.type == PMIX_STRING && value.data.string != nullptr) {
-      out.host = value.data.string;
     } else if (key == transport_attribute && value.type == PMIX_STRING && value.data.string != nullptr) {
       out.transport = value.data.string;
     } else if (key == one_host_attribute) {
@@ -86,55 +90,97 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   return out;
 }
 
-Cluster::Cluster(const ClusterSpec& spec, std::uint64_t incarnation)
-    : key_(*spec.key), self_(spec.self), incarnation_(incarnation), host_(spec.host), entries_(spec.nodes) {
-  entries_[self_].host = host_;
+Cluster::Way::Way(std::unique_ptr<Fabric> opened, const ClusterSpec& spec, const Views::Others& others)
+    : rpc(opened->mesh(), rpc_messages),
+      engine(opened->mesh(), spec.self, engine_options(spec)),
+      views(spec.self, spec.nodes, opened->mesh(), rpc, engine, others),
+      fabric(std::move(opened)) {}
+
+Cluster::Cluster(Loop& loop, std::string host) : loop_(loop), host_(std::move(host)) {
+  be_alone();
 }
 
-Cluster::Opened Cluster::open(Loop& loop, const ClusterSpec& spec) {
+Cluster::~Cluster() = default;
+
+/// No other node is known by its number any more; those that were lost are not told of.
+void Cluster::be_alone() {
+  if (way_) way_->fabric->stop();
+  way_.reset();
+  key_.reset();
+  self_ = 0;
+  incarnation_ = 0;
+  lost_.clear();
+  entries_.assign(1, {.host = host_});
+}
+
+Cluster::Opened Cluster::open(const ClusterSpec& spec) {
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;
   if (spec.is_on_one_host) options.preferred = transport::preferred_on_one_host();
   if (!spec.contacts.empty())
     if (auto first = base::decode<ServerContact>(spec.contacts.front()))
       options.toward = std::move(first->contact.address);
-  return over(spec, incarnation_now(), [&](mesh::Watcher& watcher, mesh::NodeIncarnation self) {
-    return Fabric::open(loop, *spec.key, self, spec.nodes, watcher, options);
+  return open_over(spec, incarnation_now(), [&](mesh::Watcher& watcher, mesh::NodeIncarnation self) {
+    return Fabric::open(loop_, *spec.key, self, spec.nodes, watcher, options);
   });
 }
 
-Cluster::Opened Cluster::over(const ClusterSpec& spec, std::uint64_t incarnation,
-                              const OpenFabric& open_fabric) {
-  std::unique_ptr<Cluster> cluster(new Cluster(spec, incarnation));
-  auto opened = open_fabric(*cluster, {spec.self, incarnation});
-  if (!opened.fabric) return {nullptr, std::move(opened.note)};
-  cluster->fabric_ = std::move(opened.fabric);
-  auto& mesh = cluster->mesh();
-  collectives::Engine::Options engine_options;
-  engine_options.message_id = engine_messages;
-  engine_options.most_in_all = most_at_once_in_all;
-  engine_options.rule = rule_setting(spec.self);
-  cluster->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
-  cluster->rpc_ = std::make_unique<Rpc>(mesh, rpc_messages);
-  cluster->views_ = std::make_unique<Views>(spec.self, spec.nodes, mesh, *cluster->rpc_, *cluster->engine_,
-                                            static_cast<const Views::Others&>(*cluster));
+Cluster::Opened Cluster::open_over(const ClusterSpec& spec, std::uint64_t incarnation,
+                                   const OpenFabric& open_fabric) {
+  auto opened = open_fabric(*this, {spec.self, incarnation});
+  if (!opened.fabric) return {false, std::move(opened.note)};
+  way_ = std::make_unique<Way>(std::move(opened.fabric), spec, static_cast<const Views::Others&>(*this));
+  incarnation_ = incarnation;
+  if (auto why_not = enter(spec); !why_not.empty()) {
+    be_alone();
+    return {false, std::move(why_not)};
+  }
+  for (const auto& act : std::exchange(when_open_, {})) act();
+  return {true, std::move(opened.note)};
+}
+
+/// Returns why a contact is refused; empty: none is.
+std::string Cluster::enter(const ClusterSpec& spec) {
+  key_ = spec.key;
+  self_ = spec.self;
+  entries_.assign(spec.nodes, {});
+  entries_[self_].host = host_;
   for (NodeNumber node = 0; node < spec.nodes; ++node)
-    if (node != spec.self) static_cast<void>(mesh.expect(node));
-  cluster->rpc_->on(RequestType::leaving, [here = cluster.get()](NodeNumber from, Bytes, const auto&) {
-    here->entries_[from].has_left = true;  // no reply is expected
+    if (node != self_) static_cast<void>(fabric().mesh().expect(node));
+  way_->rpc.on(RequestType::leaving, [this](NodeNumber from, Bytes, const auto&) {
+    entries_[from].has_left = true;  // no reply is expected
   });
+  for (const auto& [type, handler] : handlers_) way_->rpc.on(type, handler);
   for (const auto& contact : spec.contacts)
-    if (const auto why_not = cluster->add(contact); !why_not.empty()) return {nullptr, why_not};
-  return {std::move(cluster), std::move(opened.note)};
+    if (auto why_not = add(contact); !why_not.empty()) return why_not;
+  return {};
+}
+
+void Cluster::when_open(std::function<void()> act) {
+  way_ ? act() : when_open_.push_back(std::move(act));
+}
+
+void Cluster::on(RequestType type, Rpc::Handler handler) {
+  if (way_) way_->rpc.on(type, handler);
+  handlers_.insert_or_assign(type, std::move(handler));
+}
+
+void Cluster::send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied) {
+  if (way_) return way_->rpc.send(to, type, std::move(body), std::move(replied));
+  if (replied) loop_.post([replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
+}
+
+std::string Cluster::transport_description() const {
+  return way_ ? way_->fabric->description() : std::string();
 }
 
 std::optional<store::CardKey> Cluster::card_key(std::string_view nspace) const {
-  if (fabric_->endpoint().capabilities().guards_reads) return std::nullopt;
-  return store::CardKey{key_.derive(fmt::format("cards of {}", nspace))};
+  if (!way_ || way_->fabric->endpoint().capabilities().guards_reads) return std::nullopt;
+  return store::CardKey{key_->derive(fmt::format("cards of {}", nspace))};
 }
 
 std::vector<std::byte> Cluster::contact() const {
-  return base::encode(ServerContact{self_, host_, fabric_->mesh().contact()});
+  return base::encode(ServerContact{self_, host_, way_->fabric->mesh().contact()});
 }
 
 std::string Cluster::add(Bytes packed) {
@@ -145,7 +191,7 @@ std::string Cluster::add(Bytes packed) {
     if (name.node < count() && name.node != self_ && !entries_[name.node].is_known) {
       entries_[name.node].host = name.host;
       // What waits for that node, or will, ends with a status.
-      static_cast<void>(mesh().exclude(name.node, other_version));
+      static_cast<void>(fabric().mesh().exclude(name.node, other_version));
     }
     return fmt::format(
         "the server on {} (node {}) speaks version {} of what servers say to each other, this one on {} "
@@ -160,10 +206,10 @@ std::string Cluster::add(Bytes packed) {
   if (!contact) return refused("it was cut or changed on its way");
   if (contact->node == self_) return {};  // a list of all names us, too
   if (contact->node >= count()) return refused("no node of this cluster");
-  if (const auto added = mesh().add_peer(contact->node, contact->contact); !added)
+  if (const auto added = fabric().mesh().add_peer(contact->node, contact->contact); !added)
     return refused(added.error().what);
   entries_[contact->node] = {.host = contact->host, .is_known = true};
-  views_->node_is_back(contact->node);
+  way_->views.node_is_back(contact->node);
   base::debug(base::LogPart::mesh, "server of node {} ({}) is known", contact->node, contact->host);
   return {};
 }
@@ -184,12 +230,13 @@ std::vector<NodeNumber> Cluster::others() const {
 }
 
 bool Cluster::turn(bool may_rest) {
-  bool happened = fabric_->turn(may_rest);
+  if (!way_) return false;
+  bool happened = way_->fabric->turn(may_rest);
   // What ends because of a loss ends in the next turn, when the loss has been announced: so the host hears of it before it
   // hears of what clients do about it.
-  if (lost_.empty()) happened |= engine_->progress() != 0;
-  happened |= rpc_->progress() != 0;
-  happened |= views_->progress();
+  if (lost_.empty()) happened |= way_->engine.progress() != 0;
+  happened |= way_->rpc.progress() != 0;
+  happened |= way_->views.progress();
   return happened || !lost_.empty();
 }
 
@@ -201,29 +248,34 @@ std::vector<Cluster::Lost> Cluster::take_lost() {
 }
 
 void Cluster::take_leave_of(NodeNumber node) {
-  rpc_->send(node, RequestType::leaving, {}, nullptr);
+  way_->rpc.send(node, RequestType::leaving, {}, nullptr);
   entries_[node].has_left = true;
 }
 
 void Cluster::say_goodbye() {
+  if (!way_) return;
   for (const auto node : others())
-    if (mesh().state(node) == mesh::NodeState::reached) rpc_->send(node, RequestType::leaving, {}, nullptr);
+    if (fabric().mesh().state(node) == mesh::NodeState::reached)
+      way_->rpc.send(node, RequestType::leaving, {}, nullptr);
   const auto until = std::chrono::steady_clock::now() + goodbye_limit;
   do turn();
-  while (!rpc_->is_flushed() && std::chrono::steady_clock::now() < until);
+  while (!way_->rpc.is_flushed() && std::chrono::steady_clock::now() < until);
 }
 
-void Cluster::stop() {
-  rpc_->close();  // what its callers do about that may use the mesh
-  engine_->close();
-  fabric_->stop();
-  rpc_->close();  // for those whose reads ended with the mesh
+void Cluster::stop(const std::function<void()>& release) {
+  if (!way_) return;
+  way_->rpc.close();  // what its callers do about that may use the mesh
+  way_->engine.close();
+  way_->fabric->stop();
+  way_->rpc.close();  // for those whose reads ended with the mesh
+  if (release) release();
+  way_.reset();
 }
 
 void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
   entries_[node].is_lost = true;
-  rpc_->node_lost(node);
-  views_->node_lost(node);
+  way_->rpc.node_lost(node);
+  way_->views.node_lost(node);
   lost_.push_back({node, why});
 }
 

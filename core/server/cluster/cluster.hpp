@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other servers of this launch, one a node: their contacts, what carries requests and collectives to them, and which of them
-// are lost. docs/design/nodes.md.
+// The servers of this launch, one a node: their contacts, what carries requests and collectives to them, and
+// which of them are lost. Every server has a cluster, which begins as one of a single node, without a fabric.
+// docs/design/nodes.md.
+//
+// Opening   open() makes it the cluster of all nodes, once, before the rooms are there or after: handlers of
+//           requests wait for that, and so does what is given to when_open(). In a cluster of one others() is
+//           empty, no request leaves, and a turn does nothing.
+// End       stop() ends all work while the rooms are there to hear of it; then what they have exposed to the
+//           endpoint goes, then the endpoint.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -31,15 +39,13 @@ struct ClusterSpec {
 
   NodeNumber self = 0;
   NodeNumber nodes = 1;
-  std::string host;
   std::optional<mesh::JobKey> key;  ///< without it there is no way to other nodes
   std::string transport;            ///< empty: as the environment has it
   bool is_on_one_host = false;      ///< all servers are: of one user, and no network is between them
   std::vector<std::vector<std::byte>> contacts;  ///< the first is that of a server that is reached first
 
   /// Errors: invalid, with what is wrong.
-  static Result<ClusterSpec> parse(const pmix_info_t* infos, std::size_t count, NodeNumber self,
-                                   std::string host);
+  static Result<ClusterSpec> parse(const pmix_info_t* infos, std::size_t count, NodeNumber self);
   bool has_others() const noexcept { return key && nodes > 1; }
 };
 
@@ -49,35 +55,51 @@ class Cluster final : mesh::Watcher, Views::Others {
     NodeNumber node;
     std::string why;
   };
-  struct Opened {
-    std::unique_ptr<Cluster> cluster;  ///< null: see note
-    std::string note;                  ///< one line for the user; empty: nothing to say
-  };
-  static Opened open(Loop& loop, const ClusterSpec& spec);
-  /// The same over a fabric that `open_fabric(cluster, incarnation)` makes, of another clock than the machine's perhaps.
-  using OpenFabric = std::function<Fabric::Opened(mesh::Watcher&, mesh::NodeIncarnation self)>;
-  static Opened over(const ClusterSpec& spec, std::uint64_t incarnation, const OpenFabric& open_fabric);
+  /// Of one node: node 0, whatever number the host has given to this server.
+  Cluster(Loop& loop, std::string host);
+  ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
+  struct Opened {
+    bool is_open;      ///< false: the cluster is as it was; see note
+    std::string note;  ///< one line for the user; empty: nothing to say
+  };
+  Opened open(const ClusterSpec& spec);
+  /// The same over a fabric that `open_fabric(cluster, self)` makes, of another clock than the machine's
+  /// perhaps.
+  using OpenFabric = std::function<Fabric::Opened(mesh::Watcher&, mesh::NodeIncarnation self)>;
+  Opened open_over(const ClusterSpec& spec, std::uint64_t incarnation, const OpenFabric& open_fabric);
+  /// There is a way to other nodes.
+  bool is_open() const noexcept { return way_ != nullptr; }
+  /// Runs `act` once there is a way to other nodes: now, or in open().
+  void when_open(std::function<void()> act);
+
   NodeNumber self() const noexcept { return self_; }
-  /// Of this server; that of a later one of the same number is greater.
+  /// Of this server; that of a later one of the same number is greater. In a cluster of one: 0.
   std::uint64_t incarnation() const noexcept { return incarnation_; }
   NodeNumber count() const noexcept { return static_cast<NodeNumber>(entries_.size()); }
-  mesh::Mesh& mesh() noexcept { return fabric_->mesh(); }
-  Endpoint& endpoint() noexcept { return fabric_->endpoint(); }
-  Rpc& rpc() noexcept { return *rpc_; }
-  collectives::Engine& engine() noexcept { return *engine_; }
-  const std::string& transport() const noexcept { return fabric_->transport(); }
-  /// The same and what carries it, for people.
-  std::string transport_description() const { return fabric_->description(); }
-  /// What the records of this job's cards are checked under; nothing where the fabric guards what is read.
+
+  /// Handles requests of other servers.
+  void on(RequestType type, Rpc::Handler handler);
+  /// As Rpc::send(). In a cluster of one: PMIX_ERR_UNREACH, not before this returns.
+  void send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
+
+  // REQUIRES: is_open().
+  Fabric& fabric() noexcept { return *way_->fabric; }
+  collectives::Engine& engine() noexcept { return way_->engine; }
+  const Rpc::Counters& request_counters() const noexcept { return way_->rpc.counters(); }
+
+  /// How the transport is named and what carries it, for people. In a cluster of one: empty.
+  std::string transport_description() const;
+  /// What the records of this job's cards are checked under; nothing where no other node reads them, or where
+  /// the fabric guards what is read.
   std::optional<store::CardKey> card_key(std::string_view nspace) const;
 
-  /// Where this server is, for the others: number, host name, contact.
+  /// Where this server is, for the others: number, host name, contact. REQUIRES: is_open().
   std::vector<std::byte> contact() const;
   /// A contact that contact() made. Returns why it is refused, as a line for the user; empty: it is not. A node that speaks
-  /// another version counts as lost.
+  /// another version counts as lost. REQUIRES: is_open().
   std::string add(Bytes contact);
   /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
@@ -92,40 +114,56 @@ class Cluster final : mesh::Watcher, Views::Others {
   /// Nodes that were lost in turn() since the last call, and had not said that they leave.
   std::vector<Lost> take_lost();
   /// As Fabric.
-  mesh::TimePoint deadline() const noexcept { return fabric_->deadline(); }
-  bool sleep() noexcept { return fabric_->sleep(); }
-  void stay_awake() noexcept { fabric_->stay_awake(); }
-  void share_cores(unsigned clients) noexcept { fabric_->share_cores(clients); }
+  mesh::TimePoint deadline() const noexcept {
+    return way_ ? way_->fabric->deadline() : mesh::TimePoint::max();
+  }
+  bool sleep() noexcept { return !way_ || way_->fabric->sleep(); }
+  void stay_awake() noexcept {
+    if (way_) way_->fabric->stay_awake();
+  }
+  void share_cores(unsigned clients) noexcept {
+    if (way_) way_->fabric->share_cores(clients);
+  }
   /// Tells a node that nothing more comes from here; nothing is sent to it any more, and its end is no loss.
   void take_leave_of(NodeNumber node);
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
   void say_goodbye();
-  /// Ends all work; open requests are answered from in here. What others exposed to the endpoint may go then, and then
-  /// this.
-  void stop();
+  /// Ends all work; open requests are answered from in here. Then `release` frees what was exposed to the
+  /// endpoint, and the endpoint ends: there is no way to other nodes any more. release: may be null.
+  void stop(const std::function<void()>& release);
 
  private:
   struct Entry {
     std::string host;
     bool is_known = false, is_lost = false, has_left = false;
   };
-  Cluster(const ClusterSpec& spec, std::uint64_t incarnation);
+  /// To the other nodes. In this order, so that the mesh ends first: what it is still sending lies in the
+  /// others.
+  struct Way {
+    Way(std::unique_ptr<Fabric> opened, const ClusterSpec& spec, const Views::Others& others);
+    Rpc rpc;
+    collectives::Engine engine;
+    Views views;
+    std::unique_ptr<Fabric> fabric;
+  };
+  std::string enter(const ClusterSpec& spec);
+  void be_alone();
   void node_lost(NodeNumber node, const char* why) noexcept override;
   void message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept override;
 
-  mesh::JobKey key_;
-  NodeNumber self_;
-  const std::uint64_t incarnation_;
-  std::string host_;
+  Loop& loop_;
+  const std::string host_;
+  NodeNumber self_ = 0;
+  std::uint64_t incarnation_ = 0;
+  std::optional<mesh::JobKey> key_;
   std::vector<Entry> entries_;
   std::vector<Lost> lost_;  ///< for take_lost()
-  // In this order, so that the mesh ends first: what it is still sending lies in the other two.
-  std::unique_ptr<Rpc> rpc_;
-  std::unique_ptr<collectives::Engine> engine_;
-  std::unique_ptr<Views> views_;
-  std::unique_ptr<Fabric> fabric_;
+  std::map<RequestType, Rpc::Handler> handlers_;
+  std::vector<std::function<void()>> when_open_;  ///< not run yet
+  std::unique_ptr<Way> way_;                      ///< null: there is none
 };
 
+// Of one that is open:
 inline constexpr Counter<Cluster> collective_counters[] = {
     {"fences.begun", "fences, and operations of groups, that have begun between nodes",
      [](Cluster& cluster) { return cluster.engine().counters().begun; }},
@@ -139,28 +177,30 @@ inline constexpr Counter<Cluster> collective_counters[] = {
 
 inline constexpr Counter<Cluster> message_counters[] = {
     {"mesh.messages_sent", "messages to other servers",
-     [](Cluster& cluster) { return cluster.mesh().counters().messages_sent; }},
-    {"mesh.bytes_sent", "their bytes", [](Cluster& cluster) { return cluster.mesh().counters().bytes_sent; }},
+     [](Cluster& cluster) { return cluster.fabric().mesh().counters().messages_sent; }},
+    {"mesh.bytes_sent", "their bytes",
+     [](Cluster& cluster) { return cluster.fabric().mesh().counters().bytes_sent; }},
     {"mesh.messages_received", "messages of other servers",
-     [](Cluster& cluster) { return cluster.mesh().counters().messages_received; }},
+     [](Cluster& cluster) { return cluster.fabric().mesh().counters().messages_received; }},
     {"mesh.bytes_received", "their bytes",
-     [](Cluster& cluster) { return cluster.mesh().counters().bytes_received; }},
+     [](Cluster& cluster) { return cluster.fabric().mesh().counters().bytes_received; }},
     {"mesh.gets", "reads of memory as the fabric saw them: longer reads in pieces",
-     [](Cluster& cluster) { return cluster.mesh().counters().gets; }},
-    {"mesh.bytes_got", "their bytes", [](Cluster& cluster) { return cluster.mesh().counters().bytes_got; }},
+     [](Cluster& cluster) { return cluster.fabric().mesh().counters().gets; }},
+    {"mesh.bytes_got", "their bytes",
+     [](Cluster& cluster) { return cluster.fabric().mesh().counters().bytes_got; }},
     {"mesh.stalls", "times that the endpoint had no room",
-     [](Cluster& cluster) { return cluster.mesh().counters().stalls; }},
+     [](Cluster& cluster) { return cluster.fabric().mesh().counters().stalls; }},
     {"mesh.refused", "messages that were not authentic, replayed or malformed",
      [](Cluster& cluster) {
-       const auto& refused = cluster.mesh().counters().refused;
+       const auto& refused = cluster.fabric().mesh().counters().refused;
        return std::accumulate(refused.begin(), refused.end(), std::uint64_t{0});
      }},
     {"mesh.nodes_lost", "nodes that were lost",
-     [](Cluster& cluster) { return cluster.mesh().counters().nodes_lost; }},
+     [](Cluster& cluster) { return cluster.fabric().mesh().counters().nodes_lost; }},
     {"rpc.sent", "requests to other servers, those of a report included",
-     [](Cluster& cluster) { return cluster.rpc().counters().sent; }},
+     [](Cluster& cluster) { return cluster.request_counters().sent; }},
     {"rpc.received", "requests of other servers",
-     [](Cluster& cluster) { return cluster.rpc().counters().received; }},
+     [](Cluster& cluster) { return cluster.request_counters().received; }},
 };
 
 }  // namespace weft::server

@@ -16,35 +16,34 @@ Introducer::Opened Introducer::open(Loop& loop, std::string host, FabricPlan& pl
   ClusterSpec spec;
   spec.self = static_cast<NodeNumber>(names->size());
   spec.nodes = spec.self + 1;
-  spec.host = std::move(host);
   spec.key = key;
+  std::unique_ptr<Introducer> made(new Introducer(loop, std::move(host), plan.members));
+  auto& cluster = made->cluster_;
+  cluster.on(RequestType::introduce,
+             [here = made.get()](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+               here->take(from, body, reply);
+             });
   const base::ClosedOnExec closed;  // what the libraries of fabrics open
-  auto opened = Cluster::open(loop, spec);
-  if (!opened.cluster) return {nullptr, std::move(opened.note)};
-  std::unique_ptr<Introducer> made(new Introducer(plan.members));
-  made->cluster_ = std::move(opened.cluster);
-  made->cluster_->rpc().on(RequestType::introduce,
-                           [here = made.get()](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-                             here->take(from, body, reply);
-                           });
+  auto opened = cluster.open(spec);
+  if (!opened.is_open) return {nullptr, std::move(opened.note)};
   std::copy_n(key.data(), plan.key.size(), plan.key.begin());
-  plan.transport = made->cluster_->transport();
-  plan.introducer = made->cluster_->contact();
+  plan.transport = cluster.fabric().transport();
+  plan.introducer = cluster.contact();
   return {std::move(made), std::move(opened.note)};
 }
 
 Introducer::~Introducer() {
-  cluster_->say_goodbye();
+  cluster_.say_goodbye();
   waiting_.clear();
-  cluster_->stop();
+  cluster_.stop(nullptr);
 }
 
 /// A server that asks again, for its first call has timed out, gets the later reply.
 void Introducer::take(NodeNumber from, Bytes contact, const Rpc::Reply& reply) {
   const auto is_member = std::binary_search(members_.begin(), members_.end(), from);
-  const auto why_not = is_member ? cluster_->add(contact) : "it is of a node without ranks of the job";
+  const auto why_not = is_member ? cluster_.add(contact) : "it is of a node without ranks of the job";
   if (!why_not.empty()) {
-    base::warn(base::LogPart::mesh, "the server of {} is not introduced: {}", cluster_->name_of(from),
+    base::warn(base::LogPart::mesh, "the server of {} is not introduced: {}", cluster_.name_of(from),
                why_not);
     return reply(PMIX_ERR_BAD_PARAM, {});
   }
@@ -62,12 +61,12 @@ void Introducer::end_waiting(pmix_status_t status, Bytes body) {
 }
 
 bool Introducer::turn() {
-  const bool has_moved = cluster_->turn();
-  for (const auto& lost : cluster_->take_lost()) {
+  const bool has_moved = cluster_.turn();
+  for (const auto& lost : cluster_.take_lost()) {
     if (contacts_.size() == members_.size()) continue;
     base::warn(base::LogPart::mesh,
                "the server of {} is lost before all servers of its job were introduced: {}",
-               cluster_->name_of(lost.node), lost.why);
+               cluster_.name_of(lost.node), lost.why);
     has_lost_one_ = true;
     end_waiting(PMIX_ERR_UNREACH, {});
   }
@@ -76,7 +75,7 @@ bool Introducer::turn() {
 
 bool Introducer::is_over() const noexcept {
   return std::all_of(members_.begin(), members_.end(),
-                     [this](NodeNumber node) { return cluster_->has_left(node) || cluster_->is_lost(node); });
+                     [this](NodeNumber node) { return cluster_.has_left(node) || cluster_.is_lost(node); });
 }
 
 // ---- all of a server

@@ -36,17 +36,18 @@ class Introducer {
 
   /// As Cluster.
   bool turn();
-  bool sleep() noexcept { return cluster_->sleep(); }
+  bool sleep() noexcept { return cluster_.sleep(); }
   /// Every member has taken leave, or is lost.
   bool is_over() const noexcept;
 
  private:
-  explicit Introducer(std::vector<NodeNumber> members) : members_(std::move(members)) {}
+  Introducer(Loop& loop, std::string host, std::vector<NodeNumber> members)
+      : members_(std::move(members)), cluster_(loop, std::move(host)) {}
   void take(NodeNumber from, Bytes contact, const Rpc::Reply& reply);
   void end_waiting(pmix_status_t status, Bytes body);
 
   const std::vector<NodeNumber> members_;
-  std::unique_ptr<Cluster> cluster_;
+  Cluster cluster_;
   std::map<NodeNumber, std::vector<std::byte>> contacts_;
   std::map<NodeNumber, Rpc::Reply> waiting_;
   bool has_lost_one_ = false;

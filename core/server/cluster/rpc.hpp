@@ -50,8 +50,6 @@ enum class RequestType : std::uint16_t {
   group_orphaned,    ///< an invitation's coordinator is lost, and the receiver follows it (orphans.hpp)
   group_orphan,      ///< what the receiver knows of that invitation
   group_adopted,     ///< what has become of it
-  group_attempt,     ///< has that attempt of an operation ended well there (attempt.hpp)
-  group_verdict,     ///< does that construct go on without the members of nodes that are lost (losses.hpp)
   group_aborted,     ///< handlers have aborted this construct
   group_facts,       ///< what that node knows of a construct (losses.hpp)
   group_bootstrap,   ///< a process has called a construct whose members it does not know (bootstraps.hpp)

@@ -55,6 +55,7 @@ void Views::node_lost(NodeNumber node) {
 }
 
 bool Views::progress() {
+  is_wanted_ |= engine_.take_begun_undecided();
   if (is_asking_ || !std::exchange(is_wanted_, false)) return false;
   if (!is_for_others_ && !engine_.has_undecided()) return false;
   const auto whose = leader();
@@ -63,7 +64,7 @@ bool Views::progress() {
     return true;
   }
   // Lost before it asks: the next one is wanted. It replies when it knows of these losses.
-  rpc_.send(whose, RequestType::view_wanted, base::encode(Request{0, lost()}), nullptr);
+  rpc_.send(whose, RequestType::view_wanted, base::encode(Request{newest_.first, lost()}), nullptr);
   return true;
 }
 
@@ -102,11 +103,9 @@ void Views::on_wanted(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto before = lost_.size();
   learn(request->lost);
-  // A view that is asked for already covers what was lost before it.
-  if (!is_asking_ || lost_.size() != before) {
-    is_asking_ = false;
-    is_wanted_ = is_for_others_ = true;
-  }
+  if (lost_.size() != before) is_asking_ = false;
+  // A view that is asked for covers what a server wants that has not reported to it.
+  if (!is_asking_ || request->number >= newest_.first) is_wanted_ = is_for_others_ = true;
   reply(PMIX_SUCCESS, {});
 }
 
@@ -156,7 +155,10 @@ std::vector<Views::Decision> Views::decide(const std::map<NodeNumber, Report>& r
   for (const auto& [node, report] : reports)
     for (const auto& end : report.undecided) {
       const auto [known, is_new] = decisions.emplace(key_of(end), Decision{end, node});
-      if (!is_new) known->second.end.lost = std::min(known->second.end.lost, end.lost);
+      if (is_new) continue;
+      auto& all = known->second.end;
+      all.lost = std::min(all.lost, end.lost);
+      all.after_loss = std::max(all.after_loss, end.after_loss);
     }
   std::set<Key> ended;
   for (const auto& [node, report] : reports)

@@ -2,14 +2,15 @@
 // The agreement of the servers about lost nodes: a collective with one of them ends the same way at every server that is left.
 //
 //   a server with something undecided      the leader: the lowest that is left        each other server
-//      | view_wanted {lost} ------------------->|                                           |
+//      | view_wanted {number, lost} ----------->|                                           |
 //      |                                        | view_report {number, lost} -------------->| listens to them no more
 //      |                                        |<-- what is undecided here, what has ended -|
 //      |                                        | decides each once                         |
 //      |                                        | view_install {number, decisions} -------->| what is undecided ends
 //
 // Decision  Ended well somewhere: it ends well everywhere, with what was contributed, from a server that has it (view_result). Ended otherwise
-//           somewhere: so. Else it fails, with a lost node's number. A server that has reported something as undecided ends it by the
+//           somewhere: so. Else it fails, with a lost node's number and the highest that one of the servers has asked for (AfterLoss): what
+//           begins again then is the same everywhere, because its members are those before without that node. A server that has reported something as undecided ends it by the
 //           decision only, and begins no collective with a node that it knows to be lost: so what is decided is all there is.
 // Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next lowest asks, as soon as a server
 //           with something undecided wants it; what an earlier leader's decision has ended at a server is then what has ended there.
@@ -34,7 +35,7 @@ class Views {
   /// What a view is about.
   struct Request {
     static constexpr std::uint16_t wire_version = 1;
-    std::uint64_t number = 0;
+    std::uint64_t number = 0;  ///< of view_wanted: of the last view that the sender has reported to
     std::vector<NodeNumber> lost;
   };
   struct Report {

@@ -129,7 +129,8 @@ void ClientConnection::hand_over() {
   if (!closed_ && admitted_) read_next();
 }
 
-/// False: what it wants takes more memory than there is. That ends this client, and not the server.
+/// Runs a piece of work. False: the work takes more memory than there is, which ends this client, and not the
+/// server.
 bool ClientConnection::guarded(const std::function<void()>& work) {
   try {
     work();
@@ -195,8 +196,8 @@ void ClientConnection::write_next() {
 void ClientConnection::close() {
   if (closed_) return;
   closed_ = true;
-  // Out of epoll first, which close() would leave to the kernel: a child that the host is just starting may hold copies
-  // for a moment, and events of a slot that Asio gave to another descriptor would come.
+  // Out of epoll first, which close() would leave to the kernel: a child that the host is just starting may
+  // hold copies for a moment, and events of a slot that Asio gave to another descriptor would come.
   std::error_code ignored;
   if (pid_watch_.is_open()) ::close(pid_watch_.release());
   if (const int fd = socket_.release(ignored); !ignored) ::close(fd);

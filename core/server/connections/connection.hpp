@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of one client or tool at its server, and what the server knows of the process behind it. The loop's thread only.
+// The socket of one client or tool at its server, and what the server knows of the process behind it. The
+// loop's thread only.
 #pragma once
 
 #include <poll.h>
@@ -24,8 +25,8 @@ namespace weft::server {
 
 struct Job;
 
-/// Asio may hand an event of a descriptor that was closed in the same round to the next one that is opened: a pidfd
-/// that is said to be readable is asked before it is believed.
+/// Asio may hand an event of a descriptor that was closed in the same round to the next one that is opened: a
+/// pidfd that is said to be readable is asked before it is believed.
 inline bool process_has_ended(int pidfd) {
   pollfd watch{pidfd, POLLIN, 0};
   return ::poll(&watch, 1, 0) == 1;
@@ -52,14 +53,15 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
         write_limit_(socket_.get_executor()),
         owner_(owner) {}
 
-  /// Starts reading: one hello of at most a page, and nothing else until the client has proved its identity. Without one it
-  /// closes after `patience`.
+  /// Starts reading: one hello of at most a page, and nothing else until the client has proved its identity.
+  /// Without one it closes after `patience`.
   void start(std::chrono::milliseconds patience = std::chrono::seconds(10));
-  /// The process behind the socket; also ends the connection when the process ends while others hold the socket.
+  /// The process behind the socket; also ends the connection when the process ends while others hold the
+  /// socket.
   Result<void> watch_process();
   void send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload);
-  /// Bytes that wait for a client which does not read. Beyond, events to it are dropped, and no request of it is read until half
-  /// of that has gone.
+  /// Bytes that wait for a client which does not read. Beyond, events to it are dropped, and no request of it
+  /// is read until half of that has gone.
   static constexpr std::size_t most_waiting = std::size_t{64} << 20;
   /// Not a reply: dropped beyond most_waiting. The first time that is said in the log.
   void send_push(link::MessageType type, const std::vector<std::byte>& payload);
@@ -69,7 +71,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void close();
   /// Closes when all is read that the process has written, then calls `then`.
   void close_when_drained(std::function<void()> then = nullptr);
-  /// The same at the server's end, and not before what was sent to the process is in its socket, or `patience` has passed.
+  /// Closes at the server's end, and not before what was sent to the process is in its socket, or `patience`
+  /// has passed.
   void close_when_exchanged(std::chrono::milliseconds patience = std::chrono::seconds(1));
   /// The host accepts the process: its frames, which wait in the socket until now, are read from here on.
   void admit();
@@ -77,7 +80,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   /// The process has written or closed, and that was not read yet.
   bool has_unread_bytes();
 
-  // What the server knows about the client.
+  // The server's knowledge about the client.
   bool is_known = false;  ///< its hello was accepted
   bool is_tool = false;   ///< a member of no job
   bool finalized = false;

@@ -11,7 +11,7 @@
 namespace weft::server {
 namespace {
 
-/// Of all servers that this process has. Never destroyed: a host may call at any time.
+/// The listeners of all servers that this process has. Never destroyed: a host may call at any time.
 struct HostListeners {
   std::mutex mutex;
   std::unordered_map<std::uintptr_t, HostListener*> by_number;

@@ -2,8 +2,9 @@
 // A host that accepts the processes that connect, in the server's place: the upcall `listener` of its module.
 // Source: PMIx Standard, chapter "Server-specific interfaces", pmix_server_listener_fn_t.
 //
-// The host is given the listening socket, which does not block, and hands each socket that it has accepted to a callback: from any
-// thread, also when the server has ended. What it hands over is the server's from then on.
+// The host is given the listening socket, which does not block, and hands each socket that it has accepted to
+// a callback: from any thread, also when the server has ended. A socket that it hands over is the server's
+// from then on.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -71,7 +71,8 @@ void Listener::take(base::Fd fd) {
   if (peer && events_.is_expected(*peer)) events_.accepted(std::move(fd));
 }
 
-/// First come, first accepted: behind as many as the backlog holds, there is no process that was there before.
+/// First come, first accepted: behind as many as the backlog holds, there is no process that was there
+/// before.
 void Listener::accept_waiting() {
   // Without descriptors none comes in.
   for (int i = 0; i <= SOMAXCONN && !full_since_; ++i)
@@ -87,8 +88,9 @@ void Listener::stop() {
   acceptor_.close(ignored);
 }
 
-/// Out of descriptors, or of the kernel's memory for sockets: the clients in the backlog are served when another leaves. After two seconds of that they are refused one
-/// by one, with the reason, through a descriptor that was kept for this.
+/// Out of descriptors, or of the kernel's memory for sockets: the clients in the backlog are served when
+/// another leaves. After two seconds of that they are refused one by one, with the reason, through a
+/// descriptor that was kept for this.
 void Listener::wait_for_room(int shortage) {
   const auto now = std::chrono::steady_clock::now();
   if (!full_since_) {

@@ -20,7 +20,8 @@ namespace weft::server {
 class Listener {
  public:
   struct Events {
-    /// Whether this process may speak at all, by the kernel's word; of another nothing is read, and it costs one accept().
+    /// Whether this process may speak at all, by the kernel's word; of another nothing is read, and it costs
+    /// one accept().
     std::function<bool(const ucred&)> is_expected;
     std::function<void(base::Fd)> accepted;
   };

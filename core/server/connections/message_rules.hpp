@@ -18,7 +18,8 @@ struct MessageRule {
   };
   Senders senders = Senders::nobody;
   bool may_wait = false;  ///< until its reply it counts among the open requests (open_requests.hpp)
-  /// One byte in so many counts: most messages carry names and directives alone, some data of the program's own.
+  /// One byte in so many counts among the open bytes: most messages carry names and directives alone, some
+  /// carry data of the program's own.
   std::size_t counted = 1;
 };
 

@@ -37,7 +37,7 @@ class OpenRequests {
     bytes_ += bytes;
     return Outcome::taken;
   }
-  /// The reply goes out. Of a tag that is not open: nothing.
+  /// The reply of that tag goes out. A tag that is not open has no effect.
   void give_back(std::uint64_t tag) {
     const auto found = open_.find(tag);
     if (found == open_.end()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file with the server's URI, for tools that are told its path. It goes with this object.
+// A file with the server's URI, for tools that are told its path. The file goes with this object.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,8 @@ namespace weft::server {
 class RendezvousFile {
  public:
   RendezvousFile() = default;
-  /// For its user alone to read. A reader never sees a part of it; what was there under that name is replaced. Errors: os.
+  /// For its user alone to read. A reader never sees a part of it; what was there under that name is
+  /// replaced. Errors: os.
   static Result<RendezvousFile> write(const std::string& name, const std::string& uri);
   RendezvousFile(RendezvousFile&& other) noexcept;
   RendezvousFile& operator=(RendezvousFile&& other) noexcept;

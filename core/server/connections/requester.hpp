@@ -19,11 +19,12 @@ struct Requester {
   void answer(const link::Answer& answer) const {
     if (tag != 0) answer_encoded(link::encode(answer));
   }
-  /// The same for many: bytes of a link::Answer.
+  /// The answer() for many requesters of one answer. bytes: of a link::Answer.
   void answer_encoded(const std::vector<std::byte>& bytes) const {
     if (tag != 0) connection->send(link::MessageType::answer, tag, bytes);
   }
-  /// What the Standard has every request tell the host of its maker, by the kernel's word.
+  /// Adds PMIX_USERID and PMIX_GRPID of the client, which the Standard has every request tell the host. The
+  /// kernel has reported them for the client's socket.
   void add_user(data::Infos& infos) const {
     infos.add(PMIX_USERID, data::Value::of(static_cast<std::uint32_t>(connection->uid)));
     infos.add(PMIX_GRPID, data::Value::of(static_cast<std::uint32_t>(connection->gid)));

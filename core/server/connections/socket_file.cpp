@@ -15,7 +15,7 @@
 namespace weft::server {
 namespace {
 
-/// Of a server of this user that ended without removing it: no process listens there.
+/// Whether a server of this user has ended without removing the file: no process listens there.
 bool is_left_behind(const std::filesystem::path& path) {
   struct stat info {};
   if (!link::is_server_name(path.filename().string()) || ::lstat(path.c_str(), &info) != 0) return false;
@@ -41,7 +41,8 @@ Result<SocketFile> SocketFile::listen(const std::string& folder, const std::stri
   sweep(absolute);
   SocketFile out;
   const auto path = (absolute / name).string();
-  // It has its name when it listens: until then another server would take it for one that was left.
+  // The file gets its name when the socket listens: until then another server would take it for a file that a
+  // dead server has left.
   const auto draft = path + "~";
   auto socket = base::listen_at_file(draft);
   if (!socket) return fail(socket.error());

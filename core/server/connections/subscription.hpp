@@ -22,7 +22,7 @@ struct EventWishes {
 
 class Subscription {
  public:
-  /// What an event is to a subscription. number: among the kept ones.
+  /// The side of an event that subscriptions look at. number: among the kept ones.
   struct Kind {
     pmix_status_t code;
     bool is_for_default_handlers;
@@ -35,13 +35,15 @@ class Subscription {
 
   /// No code that is wanted already.
   void add(const EventWishes& wishes);
-  /// What was wanted of these, and is not from here on. kept: the codes of the kept events; first, last: their numbers.
+  /// Removes wishes; returns those of them that were there. kept: the codes of the kept events; first, last:
+  /// their numbers.
   EventWishes remove(const EventWishes& wishes, const std::vector<pmix_status_t>& kept, std::uint64_t first,
                      std::uint64_t last);
 
  private:
   EventWishes wishes_;
-  // Up to which number it was sent the kept events of what it has left: at most those of codes that were kept at the time.
+  // Up to which number it was sent the kept events of what it has left: at most those of codes that were kept
+  // at the time.
   std::map<pmix_status_t, std::uint64_t> left_codes_;
   std::uint64_t left_all_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each local rank proves its identity with: the MAC of its name under a key that only this server has. Nothing is remembered,
-// so a host may ask for a token in a child that it has forked, which tells the server nothing.
+// What each local rank proves its identity with: the MAC of its name under a key that only this server has.
+// Nothing is remembered, so a host may ask for a token in a child that it has forked, which tells the server
+// nothing.
 //
 // Any thread, also in the child of a fork: no lock is taken.
 #pragma once

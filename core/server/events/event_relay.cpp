@@ -13,7 +13,8 @@
 namespace weft::server {
 namespace {
 
-/// Ends an operation of several parts, when as many of them have ended as it was made for: with the worst status.
+/// Ends an operation of several parts, when as many of them have ended as it was made for: with the worst
+/// status.
 class Tally {
  public:
   Tally(std::size_t number, Done done) : left_(number), done_(std::move(done)) {}
@@ -38,8 +39,8 @@ bool goes_beyond_node(pmix_data_range_t range) {
   return range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL && range != PMIX_RANGE_RM;
 }
 
-/// A host's own messages may have no PMIX_TIME (Open MPI 4.1.4's have none, and it complains): it gets no stamp that no process asked
-/// for, and the servers that it relays to add theirs.
+/// A host's own messages may have no PMIX_TIME (Open MPI 4.1.4's have none, and it complains): it gets no
+/// stamp that no process asked for, and the servers that it relays to add theirs.
 void leave_stamp_out(events::Event& event) {
   event.infos.remove(PMIX_EVENT_TIMESTAMP);
 }
@@ -49,35 +50,30 @@ constexpr std::size_t most_codes_of_a_client = 4096;
 }  // namespace
 
 EventRelay::EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
-                       Cluster* cluster, events::Registry& registry, bool host_tells_ends)
+                       Cluster& cluster, events::Registry& registry, bool host_tells_ends)
     : loop_(loop),
       self_(self),
       jobs_(jobs),
       tools_(tools),
       host_(host),
+      cluster_(cluster),
       registry_(registry),
       host_tells_ends_(host_tells_ends) {
-  if (cluster != nullptr) join(*cluster);
-}
-
-void EventRelay::join(Cluster& cluster) {
-  cluster_ = &cluster;
-  auto& rpc = cluster.rpc();
-  rpc.on(RequestType::event, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  cluster_.on(RequestType::event, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     deliver_from_server(from, body, reply);
   });
-  rpc.on(RequestType::relay, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+  cluster_.on(RequestType::relay, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     if (!tree_->receive(body, [reply] { reply(PMIX_SUCCESS, {}); })) reply(PMIX_ERR_BAD_PARAM, {});
   });
-  tree_ = tree_of(cluster);
+  cluster_.when_open([this] { tree_ = tree_of_cluster(); });
 }
 
-std::unique_ptr<TreeRelay> EventRelay::tree_of(Cluster& cluster) {
+std::unique_ptr<TreeRelay> EventRelay::tree_of_cluster() {
   return std::make_unique<TreeRelay>(
-      cluster.self(), cluster.count(), cluster.incarnation(),
-      [&cluster](NodeNumber node) { return cluster.is_there(node); },
-      [&cluster](NodeNumber to, std::vector<std::byte> message, TreeRelay::Sent sent) {
-        cluster.rpc().send(
+      cluster_.self(), cluster_.count(), cluster_.incarnation(),
+      [this](NodeNumber node) { return cluster_.is_there(node); },
+      [this](NodeNumber to, std::vector<std::byte> message, TreeRelay::Sent sent) {
+        cluster_.send(
             to, RequestType::relay, std::move(message),
             [sent = std::move(sent)](pmix_status_t status, Bytes) { sent(status == PMIX_SUCCESS); });
       },
@@ -169,7 +165,8 @@ bool EventRelay::is_from_here(const events::Event& event) const {
   return job != nullptr && job->view().local_index(event.source.rank) != store::none;
 }
 
-/// To every client and tool of this server that the range includes and that has subscribed to such events, now or later.
+/// To every client and tool of this server that the range includes and that has subscribed to such events,
+/// now or later.
 void EventRelay::spread(const events::Event& event, const ClientConnection* except) {
   if (event.range == PMIX_RANGE_RM) return;
   base::debug(base::LogPart::events, "event {} of rank {} of {}, range {}", event.code, event.source.rank,
@@ -200,8 +197,8 @@ events::Event EventRelay::event_about(pmix_status_t code, const pmix_proc_t& pro
   return event;
 }
 
-/// A host that relays events, or has said that the job ends with its first process, is about to tell or to end the others: what
-/// they do by themselves must not come first (docs/design/events.md).
+/// A host that relays events, or has said that the job ends with its first process, is about to tell or to
+/// end the others: what they do by themselves must not come first (docs/design/events.md).
 bool EventRelay::host_decides(const pmix_proc_t& proc) const {
   if (host_.takes_events()) return true;
   const auto* job = jobs_.find(link::nspace_of(proc));
@@ -222,10 +219,11 @@ void EventRelay::announce_loss(const pmix_proc_t& proc) {
   hand_to_host(proc);
 }
 
-/// For the other nodes, whose servers see nothing of it unless they are a cluster. Not within the call that has lost the process: the
+/// For the other nodes, whose servers see nothing of it unless this one reaches them. Not within the call
+/// that has lost the process: the
 /// host may call the server in its upcall.
 void EventRelay::hand_to_host(const pmix_proc_t& proc) {
-  if (!host_.takes_events() || cluster_ != nullptr) return;
+  if (!host_.takes_events() || cluster_.is_open()) return;
   for (const auto code : {PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC}) {
     const auto event =
         std::make_shared<events::Event>(event_about(code, proc, self_.rank, Defaults::left_out));
@@ -273,7 +271,7 @@ void EventRelay::announce_lost_node(NodeNumber node, const std::string& host_nam
                         data::Value::of(true));  // of the environment: for those that name it
   spread(for_clients, nullptr);
   registry_.deliver(lost(), [host_name, why](const events::End& end) {
-    // Else the host says what it means for the job.
+    // A handler of the host says what the loss means for the job; without one it is news.
     const bool is_news = end.outcome == events::Outcome::no_handler;
     base::log(is_news ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::mesh,
               "node {} is lost: {}", host_name, why);
@@ -299,8 +297,7 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
       continue;
     }
     to.insert(self_.rank);
-    if (cluster_ != nullptr)
-      for (const auto node : cluster_->others()) to.insert(node);
+    for (const auto node : cluster_.others()) to.insert(node);
   }
   const auto tally = std::make_shared<Tally>(to.size(), std::move(done));
   const auto body = encoded(event);
@@ -308,8 +305,8 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
   for (const auto node : to) {
     if (node == self_.rank)
       deliver_from_server(node, body, on_reply);
-    else if (cluster_ != nullptr && node < cluster_->count())
-      cluster_->rpc().send(node, RequestType::event, body, on_reply);
+    else if (node < cluster_.count())
+      cluster_.send(node, RequestType::event, body, on_reply);
     else
       tally->add(PMIX_ERR_UNREACH);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events on their way: from a client to the others, to the host and to other nodes; from the host to clients and servers.
-// The loop's thread only.
+// Events on their way: from a client to the others, to the host and to other nodes; from the host to clients
+// and servers. The loop's thread only.
 #pragma once
 
 #include "core/server/loop/loop.hpp"
@@ -17,15 +17,15 @@ namespace weft::server {
 
 class EventRelay {
  public:
-  /// cluster: null where there is no other node. registry: the handlers of this server's host.
+  /// registry: the handlers of this server's host.
   /// host_tells_ends: it raises PMIX_EVENT_PROC_TERMINATED itself, with the exit code.
   EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
-             Cluster* cluster, events::Registry& registry, bool host_tells_ends);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+             Cluster& cluster, events::Registry& registry, bool host_tells_ends);
 
-  /// The client wants to hear of these codes; of none: of all. It gets those that have come already. Returns what it did not want
-  /// before. Error: no_space (more than 4096 codes in all; then none of these is added).
+  /// The client wants to hear of these codes; of none: of all. The client is sent the kept events of
+  /// these codes.
+  /// Returns the codes that it did not want before. Error: no_space (more than 4096 codes in all; then none
+  /// of these is added).
   Result<EventWishes> subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);
   /// The client wants these no more. Returns those that it did want.
   EventWishes unsubscribe(ClientConnection& connection, const EventWishes& wishes);
@@ -34,19 +34,21 @@ class EventRelay {
   /// An event that the host has raised, for clients here or, by a custom range that names servers, for these.
   void notify(events::Event event, Done done);
 
-  /// The same for the clients of this server alone.
+  /// Gives an event to the clients of this server, and to no other process.
   void tell_clients(const events::Event& event) { spread(event, nullptr); }
 
   /// The namespace ends, and with it what is kept for its clients.
   void forget(std::string_view nspace);
 
-  /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and announce_death().
-  /// Where the host has a handler for the former, the default handlers of clients are left to it. A host that takes events is handed what
-  /// clients are told, but PMIX_EVENT_PROC_TERMINATED, unless the servers of the other nodes see it themselves (a cluster).
+  /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and
+  /// announce_death(). Where the host has a handler for the former, the default handlers of clients are left
+  /// to it. A host that takes events is handed what clients are told, but PMIX_EVENT_PROC_TERMINATED, unless
+  /// the servers of the other nodes see it themselves.
   void announce_loss(const pmix_proc_t& proc);
-  /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and for those that name
-  /// the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end, PMIX_EVENT_PROC_TERMINATED. Default handlers hear
-  /// the first, unless the host takes events or has said that the job ends with its first process (PMIX_JOB_RECOVERABLE false).
+  /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and
+  /// for those that name the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end,
+  /// PMIX_EVENT_PROC_TERMINATED. Default handlers hear the first, unless the host takes events or has said
+  /// that the job ends with its first process (PMIX_JOB_RECOVERABLE false).
   void announce_death(const pmix_proc_t& proc, NodeNumber server);
   void announce_lost_node(NodeNumber node, const std::string& host_name, const std::string& why);
 
@@ -54,7 +56,7 @@ class EventRelay {
   bool names_servers(const events::Event& event) const;
   void notify_servers(const events::Event& event, Done done);
   void deliver_from_server(NodeNumber from, Bytes body, const Rpc::Reply& reply);
-  std::unique_ptr<TreeRelay> tree_of(Cluster& cluster);
+  std::unique_ptr<TreeRelay> tree_of_cluster();
   void take_from_node(Bytes body);
   void spread(const events::Event& event, const ClientConnection* except);
   bool is_from_here(const events::Event& event) const;
@@ -70,8 +72,8 @@ class EventRelay {
   Jobs& jobs_;
   const Tools& tools_;
   Host& host_;
-  Cluster* cluster_ = nullptr;
-  std::unique_ptr<TreeRelay> tree_;  ///< with a cluster
+  Cluster& cluster_;
+  std::unique_ptr<TreeRelay> tree_;  ///< null where there is no way to other nodes
   events::Registry& registry_;
   const bool host_tells_ends_;
 

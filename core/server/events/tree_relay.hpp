@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages from one server to all others, down a tree: each server is given each message once, also when one on the way is lost.
-// docs/design/events.md. The loop's thread only.
+// Messages from one server to all others, down a tree: each server is given each message once, also when one
+// on the way is lost. docs/design/events.md. The loop's thread only.
 //
-// Tree      The servers in the order of their numbers, from the sender on and around; the one at position p has those from
-//           position 4p + 1 to 4p + 4 below it.
-// Loss      A server replies when all below it have the message. One that is not there, or is lost before its reply, is passed
-//           over: the server above it sends to those below it.
+// Tree      The servers in the order of their numbers, from the sender on and around; the one at position p
+//           has those from position 4p + 1 to 4p + 4 below it.
+// Loss      A server replies when all below it have the message. A server that is not there, or is lost
+//           before its reply, is passed over: the server above it sends to those below it.
 // Once      Each sender numbers its messages; a number that has come is not delivered again.
 #pragma once
 
@@ -26,10 +26,11 @@ namespace weft::server {
 
 using mesh::NodeNumber;
 
-/// Those directly below `node` in the tree of `count` nodes whose sender is `root`.
+/// The nodes directly below `node` in the tree of `count` nodes whose sender is `root`.
 std::vector<NodeNumber> nodes_below(NodeNumber node, NodeNumber root, NodeNumber count);
 
-/// Which numbers have come, of those that a sender counts from 1. What is missing below the latest 1024 counts as having come.
+/// The numbers that have come from a sender, which counts from 1. A number that is missing below the latest
+/// 1024 counts as having come.
 class SeenNumbers {
  public:
   /// False: it came before.
@@ -73,11 +74,13 @@ class TreeRelay {
         send_(std::move(send)),
         deliver_(std::move(deliver)) {}
 
-  /// To all others. taken: at once, or once fewer than `most_under_way` of this server's messages, of less than `most_bytes_under_way`, have not
-  /// arrived everywhere: so what raises events goes at the pace of the slowest node. Not called where this object ends before.
+  /// To all others. taken: at once, or once fewer than `most_under_way` of this server's messages, of less
+  /// than `most_bytes_under_way`, have not arrived everywhere: so what raises events goes at the pace of the
+  /// slowest node. Not called where this object ends before.
   void spread(std::vector<std::byte> body, std::function<void()> taken);
   static constexpr std::size_t most_under_way = 1024, most_bytes_under_way = std::size_t{16} << 20;
-  /// A message of another server. done: when all below this one have it. False: it is malformed, and `done` is not called.
+  /// A message of another server. done: when all below this one have it. False: it is malformed, and `done`
+  /// is not called.
   bool receive(Bytes message, std::function<void()> done);
 
  private:

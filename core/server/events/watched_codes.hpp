@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which events the host is asked to report, because a client of this server wants them: codes of the environment and of programs.
-// Others the host brings by itself. Source: PMIx Standard, chapter "Server-specific interfaces", pmix_server_register_events_fn_t
-// and pmix_server_deregister_events_fn_t. The loop's thread only.
+// Which events the host is asked to report, because a client of this server wants them: codes of the
+// environment and of programs. The host brings other codes by itself. Source: PMIx Standard, chapter
+// "Server-specific interfaces", pmix_server_register_events_fn_t and pmix_server_deregister_events_fn_t. The
+// loop's thread only.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ class WatchedCodes {
   /// own: the handlers of the host in this process. A code that one of them names stays registered.
   WatchedCodes(Host& host, events::Registry& own) : host_(host), own_(own) {}
 
-  /// A client wants these, and did not before. done(status): the host has heard of what no other client wants. A host that reports no
-  /// events is no reason to fail.
+  /// A client wants these, and did not before. done(status): the host has heard of what no other client
+  /// wants. A host that reports no events is no reason to fail.
   void add(const EventWishes& wishes, data::Infos infos, Done done);
   /// A client wants these no more: the host hears of those that no other wants.
   void remove(const EventWishes& wishes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fences of a set whose board is broken. Its members are turned away one after the other, and together that is one fence of
-// the set after the other, although no generation of the board ends.
+// The fences of a set whose board is broken. No generation of such a board ends: each member that comes is
+// turned away. The first member that is turned away for the n-th time begins the set's n-th such fence, and
+// the host is told of that fence once.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class Absences {
     ++fences_;
     return true;
   }
-  /// All that were lost are back.
+  /// All members that were lost are back.
   void clear() noexcept {
     by_member_.clear();
     fences_ = 0;

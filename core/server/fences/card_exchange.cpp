@@ -21,7 +21,7 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
       base::warn(base::LogPart::fences, "a fence with data fails: {}. WEFT_FENCE=sparse fences without them",
                  status == PMIX_ERR_OUT_OF_RESOURCE ? "the cards of this node's ranks are more than 4 GiB"
                                                     : "a card of a rank of this node is damaged");
-      if (is_ours()) exchanges_->refuse(procs, status);
+      if (is_ours()) exchanges_.refuse(procs, status);
       done({status});
       return std::nullopt;
     }
@@ -39,12 +39,13 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
     by_host(procs, directives, bytes_of(procs, load, std::move(cards.blob)), on_end);
     return std::nullopt;
   }
-  const bool is_first = procs.operation().empty() && is_whole_job(procs) && exchanges_->attempts(procs) == 0;
+  const bool is_first = procs.operation().empty() && is_whole_job(procs) && exchanges_.attempts(procs) == 0;
   const bool travels = load.is_any() || is_first || !along.empty();
-  // Cards alone need no blob that says so: where contributions travel for something else, it is there even if nothing is new.
+  // Cards alone need no blob that says so: where contributions travel for something else, it is there even if
+  // nothing is new.
   if (is_first || load.generated) cards.blob = bytes_of(procs, load, std::move(cards.blob));
   cards.blob.insert(cards.blob.end(), along.begin(), along.end());
-  const auto key = exchanges_->begin(
+  const auto key = exchanges_.begin(
       procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
       [this, procs, load, is_first, on_end, done](const Exchanges::End& exchanged) {
         auto [status, others, lost, is_without_data] = exchanged;
@@ -72,8 +73,8 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
 
 // ---- what this node hands over
 
-/// What the local ranks among `procs` committed since the last fence that sent it to all of them: of this set, or of the
-/// whole job, which reaches every node that has a rank of it.
+/// The records that the local ranks among `procs` committed since the last fence that sent it to all of them:
+/// of this set, or of the whole job, which reaches every node that has a rank of it.
 Result<CardExchange::Collected> CardExchange::collect(const Participants& participants) {
   const Procs& procs = participants;
   store::BlobWriter blob;
@@ -121,7 +122,8 @@ void CardExchange::mark_sent(const Participants& procs, const std::vector<Sent>&
   }
 }
 
-/// What a Get waits for may have come; and after a full fence of a whole job nothing of its cards is outstanding.
+/// Retries Gets, whose keys may have come; after a full fence of a whole job nothing of its cards is
+/// outstanding.
 void CardExchange::load_came(const Procs& procs, Load load, bool are_all) {
   if (!load.is_any()) return;
   std::string_view before;
@@ -141,7 +143,8 @@ void CardExchange::forget(const std::string& nspace) {
   std::erase_if(sent_, [](const auto& set) { return set.second.empty(); });
 }
 
-/// The first fence of a whole job tells all nodes where the cards lie, so that the first direct modex needs no request.
+/// The first fence of a whole job tells all nodes where the cards lie, so that the first direct modex needs
+/// no request.
 Blob CardExchange::contribution(const Procs& procs, const Blob& cards, bool is_first) {
   const auto place = is_first ? cards_.modex()->place(link::nspace_of(procs[0])) : Blob();
   return packer_.pack({place, cards});
@@ -168,8 +171,9 @@ CardExchange::Taken CardExchange::take(const Procs& procs, const Exchanges::Part
   return {take_blobs(cards, behind), load, std::move(along)};
 }
 
-/// Nodes may see two fences end in another order, and a fence that ended well elsewhere may have failed here. So a fence can bring
-/// a delta of a card that begins after what is known here: the card itself is fetched then.
+/// Nodes may see two fences end in another order, and a fence that ended well elsewhere may have failed here.
+/// A fence can therefore bring a delta of a card that begins after what is known here; the card itself is
+/// fetched then.
 void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
   if (behind.empty()) return done(PMIX_SUCCESS);
   struct Open {
@@ -191,8 +195,9 @@ pmix_status_t CardExchange::take_blobs(Bytes blobs, Procs& behind) {
   return taken == PMIX_SUCCESS ? cards : taken;
 }
 
-/// A blob of each kind that is to travel, also where nothing is new. A host may choose how to exchange by whether there are bytes
-/// (Slurm's plugin with PMIxCollFence=mixed does): all nodes of a fence with data hand some over, or none does.
+/// A blob of each kind that is to travel, also where nothing is new. A host may choose how to exchange by
+/// whether there are bytes (Slurm's plugin with PMIxCollFence=mixed does): all nodes of a fence with data
+/// hand some over, or none does.
 Blob CardExchange::bytes_of(const Procs& procs, Load load, Blob cards) const {
   if (load.cards && cards.empty()) cards = store::BlobWriter().finish();
   if (!load.generated) return cards;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fence hands over and takes in between nodes: what is new in the local members' cards and what this node's server alone knows
-// of the job, for that of the other nodes.
+// What a fence hands over and takes in between nodes: what is new in the local members' cards and what this
+// node's server alone knows of the job, for that of the other nodes.
 // By our own collective, or by the host where it does fences. The loop's thread only.
 #pragma once
 
@@ -22,44 +22,42 @@ namespace weft::server {
 
 class CardExchange {
  public:
-  /// exchanges: null where there is no other node.
-  CardExchange(Jobs& jobs, Host& host, Cards& cards, Gets& gets, Exchanges* exchanges)
+  CardExchange(Jobs& jobs, Host& host, Cards& cards, Gets& gets, Exchanges& exchanges)
       : jobs_(jobs), host_(host), cards_(cards), gets_(gets), exchanges_(exchanges), generated_(jobs) {}
 
-  /// As Rooms::join().
-  void join(Exchanges& exchanges) noexcept { exchanges_ = &exchanges; }
-
   /// The servers do it, not the host.
-  bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
+  bool is_ours() const noexcept { return exchanges_.can_begin() && !host_.does_fences(); }
   bool is_by_host() const noexcept { return host_.does_fences(); }
-  /// What travels between the nodes of a fence.
+  /// The load that travels between the nodes of a fence.
   struct Load {
     bool cards = false;
     bool generated = false;
     bool is_any() const noexcept { return cards || generated; }
     friend bool operator==(Load, Load) = default;
   };
-  /// What another node sent along with its cards, as a blob of its own kind.
+  /// A blob of its own kind that another node sent along with its cards.
   struct Along {
     NodeNumber node;
     Blob bytes;
   };
   struct End {
     pmix_status_t status;
-    bool nodes_disagree = false;       ///< on what travels: all of them know it
-    std::vector<Along> along{};        ///< of a group's operation
-    std::optional<NodeNumber> lost{};  ///< the node whose loss has ended it
-    bool is_without_data = false;      ///< as Exchanges::End
+    bool nodes_disagree = false;  ///< on what travels: all of them know it
+    std::vector<Along> along{};   ///< of a group's operation
+    std::optional<collectives::Loss> lost{};
+    bool is_without_data = false;  ///< as Exchanges::End
   };
   using Ended = std::function<void(End)>;
-  /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.
+  /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps
+  /// before this returns.
   /// along: of a group's operation, what travels beside the cards; a host that does fences cannot carry it.
   /// Returns the key of our own collective while it is under way.
   std::optional<Exchanges::Key> begin(const Participants& procs, Load load, const data::Infos& directives,
                                       Ended done, Bytes along = {});
-  /// Tells the host that carries the fences of one that failed here. directives: with PMIX_LOCAL_COLLECTIVE_STATUS. done: when
-  /// the host has ended it at all nodes. collect: the other nodes have bytes in that fence; then these say it, too, for the
-  /// servers of a host that does not know the attribute.
+  /// Tells the host that carries the fences of one that failed here. directives: with
+  /// PMIX_LOCAL_COLLECTIVE_STATUS. done: when the host has ended it at all nodes. collect: the other nodes
+  /// have bytes in that fence; then these say it, too, for the servers of a host that does not know the
+  /// attribute.
   void report_failure(const Procs& procs, bool collect, data::Infos directives, Done done);
   /// The namespace has ended.
   void forget(const std::string& nspace);
@@ -102,7 +100,7 @@ class CardExchange {
   Host& host_;
   Cards& cards_;
   Gets& gets_;
-  Exchanges* exchanges_;
+  Exchanges& exchanges_;
   GeneratedInfo generated_;
   Packer packer_;
   std::map<collectives::Signature, Positions> sent_;  ///< by set

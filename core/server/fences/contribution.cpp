@@ -13,14 +13,15 @@ namespace {
 
 enum class Form : std::uint8_t { plain = 0, compressed = 1 };
 
-/// As small as level 1 makes cards, in half to a third of the time.
+/// zstd's level -1 makes cards as small as level 1 does, in half to a third of the time.
 constexpr int level = -1;
 
 /// Once it is packed, it is worth expanding at all other nodes if it is smaller by an eighth.
 constexpr std::size_t worth_sending(std::size_t bytes) {
   return bytes - bytes / 8;
 }
-/// A large body is tried on its beginning first, which holds several cards: going on pays if that is smaller by a quarter.
+/// A large body is tried on its beginning first, which holds several cards: going on pays if that is smaller
+/// by a quarter.
 constexpr std::size_t sample_bytes = std::size_t{16} << 10;
 constexpr std::size_t worth_going_on = sample_bytes - sample_bytes / 4;
 
@@ -92,7 +93,7 @@ Result<std::unique_ptr<std::byte[]>> Packer::expand(Bytes frame, std::size_t& le
   const auto claimed = ::ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (claimed == ZSTD_CONTENTSIZE_ERROR || claimed == ZSTD_CONTENTSIZE_UNKNOWN || claimed > most_compressed)
     return fail(Errc::corrupt, "length of a compressed contribution");
-  // Else further frames might follow.
+  // The frame must end where the contribution does: further frames might follow else.
   if (::ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
     return fail(Errc::corrupt, "frame of a compressed contribution");
   if (!expander_) expander_.reset(::ZSTD_createDCtx());

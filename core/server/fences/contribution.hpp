@@ -6,8 +6,8 @@
 //     compressed rest = one zstd frame of a body, which says how long that is
 //   body         = u32 bytes of the place, the place, cards (core/store/cards/card.hpp)
 //
-// Cards of one node are alike: the same keys, addresses of the same networks. Small ones, and those of random bytes, travel plain.
-// From where on it pays is measured: docs/design/fence.md.
+// Cards of one node are alike: the same keys, addresses of the same networks. Small ones, and those of random
+// bytes, travel plain. From where on it pays is measured: docs/design/fence.md.
 #pragma once
 
 #include <cstddef>
@@ -28,22 +28,26 @@ struct Contribution {
   Bytes cards;
 };
 
-/// Packs and unpacks. What comes out depends on the arguments alone; the object keeps the compressor's working memory, which costs
-/// more to set up (10 us each way) than a contribution to pack. Both begin at nothing and grow with what they first meet.
+/// Packs and unpacks. The result depends on the arguments alone; the object keeps the compressor's
+/// working memory, which costs more to set up (10 us each way) than a contribution to pack. The
+/// compressor and the expander are made when first needed.
 class Packer {
  public:
-  /// Bytes of a body. Below, compressing takes longer than what it saves between two nodes; between more, little is at stake.
+  /// Bytes of a body. Below, compressing takes longer than what it saves between two nodes; between more,
+  /// little is at stake.
   static constexpr std::size_t least_compressed = 1024;
-  /// Bytes of a body. What is larger travels plain, and a frame that claims more is refused before anything is set aside for it.
+  /// Bytes of a body. A larger body travels plain, and a frame that claims more is refused before anything
+  /// is set aside for it.
   static constexpr std::size_t most_compressed = std::size_t{64} << 20;
 
-  /// Of this node's contributions, in bytes.
+  /// The contributions of this node, in bytes.
   struct Counters {
     std::uint64_t plain = 0;   ///< as they would be without compression
     std::uint64_t packed = 0;  ///< as they were sent
   };
 
-  /// Compressed where that makes it smaller by an eighth, else plain. Cost: about 1 us + 0.5 ns a byte, beside a copy.
+  /// Compressed where that makes it smaller by an eighth, else plain. Cost: about 1 us + 0.5 ns a byte,
+  /// beside a copy.
   std::vector<std::byte> pack(const Contribution& parts);
 
   struct Unpacked {

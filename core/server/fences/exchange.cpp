@@ -12,7 +12,8 @@ namespace {
 using collectives::Kind;
 using collectives::Outcome;
 
-// Not data::to_status(): the error says why the collective of all nodes has ended, and becomes the status of their fences.
+// Not data::to_status(): the error says why the collective of all nodes has ended, and becomes the status of
+// their fences.
 Errc code_of(pmix_status_t why) noexcept {
   switch (why) {
     case PMIX_ERR_TIMEOUT:
@@ -65,7 +66,7 @@ pmix_status_t status_of(Errc code) noexcept {
 }  // namespace
 
 Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cluster_(cluster), jobs_(jobs) {
-  cluster.rpc().on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+  cluster_.on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto rival = decode<Rival>(body);
     if (!rival) return reply(PMIX_ERR_BAD_PARAM, {});
     const Key key{rival->signature, rival->generation};
@@ -79,20 +80,19 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
   });
 }
 
-/// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends well. Whichever set the
-/// participants have in the end, the node that waits in the other one has not begun this generation of it: so that cannot end well anywhere while
-/// it is ended here.
+/// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends
+/// well. Whichever set the participants have in the end, the node that waits in the other one has not begun
+/// this generation of it: so that cannot end well anywhere while it is ended here.
 void Exchanges::end_rivals(const Key& key) {
   for (const auto& [rival, node] : cluster_.engine().rivals_of(key.first)) {
     const auto* passed = passed_.find(rival.first);
     if (passed != nullptr && rival.second <= *passed) continue;
-    cluster_.rpc().send(node, RequestType::rival,
-                        encode(Rival{rival.first, rival.second, key.first, key.second}),
-                        [this, key, rival = rival](pmix_status_t status, Bytes) {
-                          if (status != PMIX_SUCCESS) return;
-                          pass_over(rival);
-                          abort(key, rivals);
-                        });
+    cluster_.send(node, RequestType::rival, encode(Rival{rival.first, rival.second, key.first, key.second}),
+                  [this, key, rival = rival](pmix_status_t status, Bytes) {
+                    if (status != PMIX_SUCCESS) return;
+                    pass_over(rival);
+                    abort(key, rivals);
+                  });
   }
 }
 
@@ -132,8 +132,9 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
     const auto status = outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code);
     ended({status, std::move(others), outcome.lost, outcome.is_without_data});
   };
-  const auto generation = cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier,
-                                                  members, std::move(contribution), on_end);
+  const auto generation =
+      cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier, members,
+                              std::move(contribution), on_end, procs.after_loss());
   if (!generation) return fail(generation.error());
   cluster_.stay_awake();
   key->second = *generation;
@@ -156,11 +157,18 @@ void Exchanges::ask_for_dead(const Key& key) {
 }
 
 std::uint64_t Exchanges::attempts(const Participants& procs) const {
-  return cluster_.engine().begun(procs.signature());
+  return cluster_.is_open() ? cluster_.engine().begun(procs.signature()) : 0;
 }
 
 void Exchanges::abort(const Key& key, pmix_status_t why) {
   cluster_.engine().abort(key.first, key.second, code_of(why));
+}
+
+bool Exchanges::has_lost_node(const Participants& procs) const {
+  const auto nodes = jobs_.nodes_of(procs);
+  return std::any_of(nodes.begin(), nodes.end(), [this](NodeNumber node) {
+    return node != cluster_.self() && cluster_.fabric().mesh().state(node) == mesh::NodeState::lost;
+  });
 }
 
 void Exchanges::refuse(const Participants& procs, pmix_status_t why) {
@@ -187,18 +195,17 @@ void Exchanges::forget(std::string_view nspace) {
 
 FenceName Exchanges::name_of(const Participants& procs, collectives::Generation generation) {
   return {runs_of(procs), generation, procs.operation(),
-          static_cast<std::uint8_t>(procs.goes_on_smaller() ? 1 : 0)};
+          static_cast<std::uint8_t>(procs.after_loss() == collectives::AfterLoss::goes_on ? 1 : 0)};
 }
 
 /// A node that cannot take part ends the fence by itself.
 void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then) {
-  cluster_.rpc().send(node, name.operation.empty() ? RequestType::fence_part : RequestType::group_part,
-                      encode(name), [then = std::move(then)](pmix_status_t status, Bytes body) {
-                        if (!then) return;
-                        const auto part =
-                            status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);
-                        then(part ? &*part : nullptr);
-                      });
+  cluster_.send(node, name.operation.empty() ? RequestType::fence_part : RequestType::group_part,
+                encode(name), [then = std::move(then)](pmix_status_t status, Bytes body) {
+                  if (!then) return;
+                  const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);
+                  then(part ? &*part : nullptr);
+                });
 }
 
 void Exchanges::describe(const Key& key, FencePart& part) const {

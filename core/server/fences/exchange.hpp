@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of a fence that is between nodes: the collective of the servers whose nodes have participants.
 //
-// Generation  Each attempt of a set of processes is one generation of its collective on every node that has some of them, also
-//             an attempt that fails on a node before all its local participants came (refuse()). So the attempts of all nodes
-//             pair up, whatever failed where.
-// Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with them: has your part
-//             come? Only that node decides; if its part cannot come any more it ends the generation for all. No node
-//             guesses from the order in which messages arrive.
+// Generation  Each attempt of a set of processes is one generation of its collective on every node that has
+//             some of them, also an attempt that fails on a node before all its local participants came
+//             (refuse()). So the attempts of all nodes pair up, whatever failed where.
+// Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with
+//             them: has your part come? Only that node decides; if its part cannot come any more it ends the
+//             generation for all. No node guesses from the order in which messages arrive.
+// One node    Without a way to other nodes nothing begins, nothing has been attempted, and no process of
+//             another node has died.
 // Threads     The server's loop.
 #pragma once
 
@@ -26,8 +28,9 @@
 
 namespace weft::server {
 
-/// The request `rival`: what another node calls a collective that is to end there, and what the sender is in. The reply: PMIX_SUCCESS: it ends, or
-/// has ended with an error; PMIX_ERR_NOT_FOUND: the node has gone over from it to another set, perhaps that of the sender.
+/// The request `rival`: what another node calls a collective that is to end there, and what the sender is in.
+/// The reply: PMIX_SUCCESS: it ends, or has ended with an error; PMIX_ERR_NOT_FOUND: the node has gone over
+/// from it to another set, perhaps that of the sender.
 struct Rival {
   static constexpr auto wire_version = report_version;
   collectives::Signature signature;
@@ -49,8 +52,8 @@ class Exchanges {
   };
   struct End {
     pmix_status_t status;
-    std::vector<Part> others;        ///< what the other nodes contributed, valid during the call
-    std::optional<NodeNumber> lost;  ///< the node whose loss has ended it
+    std::vector<Part> others;  ///< what the other nodes contributed, valid during the call
+    std::optional<collectives::Loss> lost;
     bool is_without_data;  ///< it has ended well, with a lost node, and no server has what was contributed
   };
   using Ended = std::function<void(const End&)>;
@@ -62,24 +65,31 @@ class Exchanges {
 
   Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs);
 
-  /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(), once.
-  /// Errors: not_found (a participant that is not known here).
+  /// There is a way to other nodes.
+  bool can_begin() const noexcept { return cluster_.is_open(); }
+  /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(),
+  /// once. Errors: not_found (a participant that is not known here).
   Result<Key> begin(const Participants& procs, bool collect, Blob contribution, Ended ended);
   /// The generation that has begun fails here, and so at all members that have not finished it.
   void abort(const Key& key, pmix_status_t why);
+  /// A node of it is lost: the next generation, where it has a word about that (AfterLoss), ends as all that
+  /// are left agree.
+  bool has_lost_node(const Participants& procs) const;
   /// The next generation has failed here before it began.
   void refuse(const Participants& procs, pmix_status_t why);
 
-  /// Nodes do not agree on the set of an operation: one of the same name and of another set waits for this node. Then both end, at all
-  /// nodes, with `rivals`, and no node that learns of it takes part in either any more: it begins with the next generation.
+  /// Nodes do not agree on the set of an operation: one of the same name and of another set waits for this
+  /// node. Then both end, at all nodes, with `rivals`, and no node that learns of it takes part in either any
+  /// more: it begins with the next generation.
   static constexpr pmix_status_t rivals = PMIX_ERR_TYPE_MISMATCH;
   void end_rivals(const Key& key);
-  /// It has ended with `rivals`, and this node goes on in one with another set.
+  /// A collective has ended with `rivals`, and this node goes on in the one of another set.
   void go_over(const Key& key);
   /// A member has left the group that an operation was of: PMIX_ERR_UNREACH for the members that were in it.
   static constexpr pmix_status_t changed = PMIX_GROUP_LEFT;
 
-  /// A process of another node has died: its node is asked about every exchange with it. False: that was known.
+  /// A process of another node has died: its node is asked about every exchange with it. False: that was
+  /// known.
   bool process_died(const pmix_proc_t& proc);
   bool is_dead(const pmix_proc_t& proc) const;
   /// Nodes are asked again about their participants of that exchange that have died.
@@ -87,18 +97,19 @@ class Exchanges {
   /// The namespace has ended here; a later one may have its name.
   void forget(std::string_view nspace);
 
-  /// What all nodes call a generation of it.
+  /// The name by which all nodes call a generation of this set's collective.
   static FenceName name_of(const Participants& procs, collectives::Generation generation);
-  /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part, or null.
+  /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part, or
+  /// null.
   void ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then);
 
-  /// It is under way. Right after begin(): no other node had refused or aborted it before.
+  /// The collective is under way. Right after begin(): no other node had refused or aborted it before.
   bool is_open(const Key& key) const { return cluster_.engine().is_open(key.first, key.second); }
 
   /// Generations of this set that have begun or were refused here.
   std::uint64_t attempts(const Participants& procs) const;
   const std::map<Key, Open>& open() const noexcept { return open_; }
-  /// What the engine says of one that is under way.
+  /// Adds to the part what the engine says of a collective that is under way.
   void describe(const Key& key, FencePart& part) const;
 
  private:
@@ -110,7 +121,8 @@ class Exchanges {
   Cluster& cluster_;
   Jobs& jobs_;
   std::map<Key, Open> open_;
-  /// Of collectives that end as rivals: the newest generation. Of a forgotten one this node takes part when it comes to it.
+  /// The newest generation that ends as a rival, by signature. This node takes part in a forgotten one when
+  /// it comes to it.
   Latest<collectives::Signature, collectives::Generation, most_rivals> passed_;
   /// The node of a rival of a forgotten one ends it, and the two nodes try again.
   Latest<Key, std::monostate, most_rivals> gone_over_;

@@ -95,7 +95,8 @@ bool FenceBoard::step(std::vector<Reply>& ended) {
   return server_must_look;
 }
 
-/// Only the first request of a member can end: a later one cannot even arrive before. False: it is still open.
+/// Only the first request of a member can end: a later one cannot even arrive before. False: it is still
+/// open.
 bool FenceBoard::step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& server_must_look) {
   auto& request = stand_in.requests.front();
   auto& at = stand_in.at;
@@ -111,7 +112,8 @@ bool FenceBoard::step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& 
   }
   if (!step.status) return false;
   at.end(request.entry);
-  // Where the generation is still open, the member is lost or the board broken: it begins where the others do.
+  // Where the generation is still open, the member is lost or the board broken: it begins where the others
+  // do.
   const auto generation = request.entry.generation;
   const bool is_over = board_.outcome(generation) != store::Board::Outcome::open;
   ended.push_back({std::move(request.connection), request.tag, *step.status, at.me(), generation,

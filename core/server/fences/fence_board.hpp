@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One set of processes at its fences, as the server of a node holds it: its board, its local members, and the server's stand-in
-// for each member that fences by message. The loop's thread only.
+// One set of processes at its fences, as the server of a node holds it: its board, its local members, and the
+// server's stand-in for each member that fences by message. The loop's thread only.
 //
-// The board lies in the segment: a whole job's own, or one of the pool for any other set. A set that gets none of the pool has a
-// board in this process's memory, where every member is stood in for.
+// The board lies in the segment: a whole job's own, or one of the pool for any other set. A set that gets
+// none of the pool has a board in this process's memory, where every member is stood in for.
 #pragma once
 
 #include <chrono>
@@ -65,7 +65,7 @@ class FenceBoard {
 
   const Participants& procs() const noexcept { return shape_.procs; }
   bool is_remote() const noexcept { return shape_.is_remote; }
-  /// Its board is a slot of the pool.
+  /// Whether the fence's board is a slot of the pool.
   bool is_pooled() const noexcept { return number_ != store::own_job_board; }
   bool is_of_job() const noexcept { return memory_ == nullptr && !is_pooled(); }
   store::Board& board() noexcept { return board_; }
@@ -82,13 +82,14 @@ class FenceBoard {
   /// The server's stand-in takes the request's ticket. Nothing: the member is at the board itself.
   Request* enter(std::uint32_t member, const ConnectionRef& connection, std::uint64_t tag,
                  store::Wants wants);
-  /// Steps all stand-ins until none of them moves. True: the server has to look at the board (it is full, or members
-  /// want messages). ended: gets what is to be answered.
+  /// Steps all stand-ins until none of them moves. True: the server has to look at the board (it is full, or
+  /// members want messages). ended: gets what is to be answered.
   bool step(std::vector<Reply>& ended);
   bool has_requests() const noexcept;
   /// A fence that the member entered by message is open.
   bool is_stood_in_for(std::uint32_t member) const;
-  /// The member may go to the board by itself from here on. next: of its next fence, if it comes by message all the same.
+  /// The member may go to the board by itself from here on. next: of its next fence, if it comes by message
+  /// all the same.
   void dismiss_stand_in(std::uint32_t member, store::Generation next);
   Request* find(std::uint32_t member, store::Generation generation);
   /// The connection is closed: its requests end without a reply.
@@ -105,7 +106,7 @@ class FenceBoard {
   std::vector<std::pair<std::uint32_t, pmix_status_t>> lost_meanwhile;  ///< members, while it is exchanged
   StuckClock clock;
 
-  // Of a set whose fences the host carries.
+  // For a set whose fences the host carries.
   struct Failed {
     bool collect;
     data::Infos directives;

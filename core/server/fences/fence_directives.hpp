@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the local members of a set have told about their open fences for the host that carries them. The loop's thread only.
+// What the local members of a set have told about their open fences for the host that carries them. The
+// loop's thread only.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ class FenceDirectives {
   bool has(std::uint32_t member, store::Generation generation) const {
     return told_.contains({generation, member});
   }
-  /// Hands out those of one generation, without what the library itself says to the host: each key once, in the order of the members; of several values
-  /// a required one counts, else the first.
+  /// Hands out those of one generation, without what the library itself says to the host: each key once, in
+  /// the order of the members; of several values a required one counts, else the first.
   void move_to(data::Infos& out, store::Generation generation);
   /// Those of one member only.
   void move_to(data::Infos& out, store::Generation generation, std::uint32_t member);

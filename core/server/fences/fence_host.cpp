@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host that carries the fences hears of them beside the cards: the callers' directives, and what failed here.
+// What a host that carries the fences hears of them beside the cards: the callers' directives, and what
+// failed here.
 
 #include "base/log_format.hpp"
 #include "core/server/fences/fences.hpp"
@@ -7,8 +8,9 @@
 namespace weft::server {
 namespace {
 
-/// Failed fences of one set that the host has not heard of, because it has not answered an earlier one. More than a program makes
-/// that does not give up; only one that fences in a loop without looking makes more, and those are not told.
+/// Failed fences of one set that the host has not heard of, because it has not answered an earlier one. More
+/// than a program makes that does not give up; only one that fences in a loop without looking makes more, and
+/// those are not told.
 constexpr std::size_t most_untold = 64;
 
 }  // namespace
@@ -39,7 +41,7 @@ CardExchange::Load Fences::load_of(store::Wants wants) const noexcept {
   return {.cards = settings_.collects.value_or(wants.collect), .generated = wants.generated};
 }
 
-/// What the host is given with each fence; what the callers wanted follows.
+/// The infos that the host is given with each fence; the callers' directives follow them.
 data::Infos Fences::directives_for_host(bool collect, pmix_status_t here) {
   data::Infos out;
   out.add(PMIX_COLLECT_DATA, data::Value::of(collect));
@@ -73,8 +75,8 @@ void Fences::turned_away(const ClientConnection& connection, const link::TurnedA
   if (member) turned_away(fence, *member, message.generation);
 }
 
-/// The member came to a broken board, where no arrival is counted. The lost member may be back by now, and others in a fence of that
-/// generation; this one has failed all the same.
+/// The member came to a broken board, where no arrival is counted. The lost member may be back by now, and
+/// others in a fence of that generation; this one has failed all the same.
 void Fences::turned_away(const BoardRef& fence, std::uint32_t member, store::Generation generation) {
   const auto& board = fence->board();
   auto failed = failure(board.wants_of(member),

@@ -48,7 +48,7 @@ void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
       break;
     case FenceAction::abandon:
       fence->board().abort(fence->exchanged, {cause.status, cause.member});
-      if (fence->exchange) exchanges_->abort(*fence->exchange, cause.status);
+      if (fence->exchange) exchanges_.abort(*fence->exchange, cause.status);
       break;
     case FenceAction::lose:
       lose_at(fence, cause);
@@ -79,8 +79,9 @@ void Fences::begin_exchange(const BoardRef& fence, Try which) {
   const auto is_beginning = std::make_shared<bool>(true);
   const auto key =
       cards_.begin(fence->procs(), load, directives, [this, ended, is_beginning](CardExchange::End end) {
-        // What ends at once waits for the next turn: a member that keeps storing "all are here" would have the server begin the
-        // next generation inside this one, and so on without an end.
+        // An exchange that ends at once is handled in the next turn: a member that keeps storing
+        // "all are here" would have the server begin the next generation inside this one, and so on without
+        // an end.
         *is_beginning ? loop_.post([ended, end] { ended(end); }) : ended(end);
       });
   *is_beginning = false;
@@ -92,8 +93,8 @@ void Fences::exchange_ended(const BoardRef& fence, CardExchange::End end, Try wh
     base::debug(base::LogPart::fences, "generation {} of {} has ended between the nodes: status {}",
                 fence->exchanged, first_of(fence->procs()), end.status);
   fence->exchange.reset();
-  // One node whose ranks ask for something is enough, as one rank is on a node: all nodes know that they disagree, and begin anew with
-  // all there is.
+  // Where the ranks of one node ask for data or keys all nodes bring them, as one rank that asks is enough on
+  // a node: all nodes know that they disagree, and begin anew with everything.
   const bool is_again = end.nodes_disagree && which == Try::first && fence->state == FenceState::exchanging;
   if (is_again) return begin_exchange(fence, Try::with_everything);
   const auto lost = std::exchange(fence->lost_meanwhile, {});
@@ -112,9 +113,10 @@ void Fences::lose_at(const BoardRef& fence, FenceCause cause) {
   if (fence->board().lose(cause.member, cause.status)) failed_here(fence, generation, cause.status);
 }
 
-/// The generation has failed here before it was exchanged, so the other nodes' fails with it, and all go on with the same number.
+/// The generation has failed here before it was exchanged, so the other nodes' fails with it, and all go on
+/// with the same number.
 void Fences::failed_here(const BoardRef& fence, store::Generation generation, pmix_status_t why) {
-  if (fence->is_remote() && cards_.is_ours()) exchanges_->refuse(fence->procs(), why);
+  if (fence->is_remote() && cards_.is_ours()) exchanges_.refuse(fence->procs(), why);
   if (is_by_host(*fence)) failed_at_host(fence, generation, why);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fence, or a group's construct or destruct, as one node sees it, and what all nodes call it. Pure data; the same struct goes into the stuck report, to weftinfo and
-// from server to server.
+// A fence, or a group's construct or destruct, as one node sees it, and what all nodes call it. Pure data;
+// the same struct goes into the stuck report, to weftinfo and from server to server.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,8 @@ using base::decode;
 using base::encode;
 using mesh::NodeNumber;
 
-/// Raised when a structure here or in reports/report.hpp changes shape, or the list of counters (reports/counters.cpp).
+/// Raised when a structure here or in reports/report.hpp changes shape, or the list of counters
+/// (reports/counters.cpp).
 inline constexpr std::uint16_t report_version = 4;
 
 using link::procs_of;
@@ -43,7 +44,7 @@ void fields(Archive& archive, FenceName& m) {
   archive(m.procs, m.generation, m.operation, m.goes_on_smaller);
 }
 
-/// One that a fence waits for. state: store::Local::State.
+/// A rank that a fence waits for. state: store::Local::State.
 struct AbsentRank {
   std::string nspace;
   std::uint32_t rank = 0;

@@ -33,11 +33,11 @@ FencePart Fences::part_of(FenceBoard& fence) {
   FencePart part;
   if (is_exchanging(fence.state)) {
     part = part_of(fence.procs(), fence.exchange ? fence.exchange->second : open, all_arrived);
-    if (fence.exchange) exchanges_->describe(*fence.exchange, part);
+    if (fence.exchange) exchanges_.describe(*fence.exchange, part);
   } else {
     const bool is_shared = fence.is_remote() && cards_.is_ours();
     part = part_of(
-        fence.procs(), is_shared ? exchanges_->attempts(fence.procs()) + 1 : open,
+        fence.procs(), is_shared ? exchanges_.attempts(fence.procs()) + 1 : open,
         [&](const Job& job, std::uint32_t local) { return fence.has_arrived(job.nspace, local, open); });
     part.age_ms = static_cast<std::uint64_t>(fence.clock.age(open, loop_.now()).count());
   }
@@ -47,11 +47,11 @@ FencePart Fences::part_of(FenceBoard& fence) {
 
 std::optional<FencePart> Fences::part_in(const FenceName& name) {
   const auto procs = known_participants(name);
-  if (!procs || exchanges_ == nullptr) return std::nullopt;
-  const auto attempts = exchanges_->attempts(*procs);
+  if (!procs) return std::nullopt;
+  const auto attempts = exchanges_.attempts(*procs);
   if (name.generation <= attempts) {
     auto part = part_of(*procs, name.generation, all_arrived);
-    exchanges_->describe({procs->signature(), name.generation}, part);
+    exchanges_.describe({procs->signature(), name.generation}, part);
     return part;
   }
   const auto fence = find(*procs);
@@ -108,23 +108,23 @@ pmix_status_t Fences::hopeless(const Procs& procs) const {
   return why;
 }
 
-/// Another node is in this fence and asks whether our part of it has come, or will.
+/// Answers a node that is in this fence and asks whether this node's part has come, or will.
 void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
-  if (!name || exchanges_ == nullptr) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (!name) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto procs = known_participants(*name);
   const auto part = part_in(*name);
   if (!procs || !part) return reply(PMIX_ERR_NOT_FOUND, {});
-  if (name->generation > exchanges_->attempts(*procs)) {
-    if (name->generation - exchanges_->attempts(*procs) > most_behind) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (name->generation > exchanges_.attempts(*procs)) {
+    if (name->generation - exchanges_.attempts(*procs) > most_behind) return reply(PMIX_ERR_BAD_PARAM, {});
     // One attempt after the other, until the one that was asked for.
-    for (auto last = exchanges_->attempts(*procs); last < name->generation;
-         last = exchanges_->attempts(*procs)) {
+    for (auto last = exchanges_.attempts(*procs); last < name->generation;
+         last = exchanges_.attempts(*procs)) {
       const auto why = hopeless(*procs);
       if (why == PMIX_SUCCESS) break;
       const auto fence = find(*procs);
-      fence != nullptr ? step(fence, FenceEvent::hopeless, {why}) : exchanges_->refuse(*procs, why);
-      if (exchanges_->attempts(*procs) == last) break;
+      fence != nullptr ? step(fence, FenceEvent::hopeless, {why}) : exchanges_.refuse(*procs, why);
+      if (exchanges_.attempts(*procs) == last) break;
     }
   }
   reply(PMIX_SUCCESS, encode(*part));

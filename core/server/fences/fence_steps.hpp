@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a set's fences on one node, as a table: state x event -> action, next state. Pure; tests walk every row.
+// The life of a set's fences on one node, as a table: state x event -> action, next state. Pure; tests walk
+// every row.
 //
-// A set whose members all live here needs none of it but `gathering`: the last arrival ends the generation by itself (store::Board).
+// A set whose members all live here needs none of it but `gathering`: the last arrival ends the generation by
+// itself (store::Board).
 #pragma once
 
 #include <cstdint>
@@ -63,7 +65,8 @@ constexpr FenceStep fence_step(FenceState state, FenceEvent event) noexcept {
        {A::lose, S::abandoned_by_host},
        {A::refuse, S::abandoned_by_host},
        {A::none, S::by_host}},
-      // The members may have arrived at the next generation already: it is not begun before the last one is over.
+      // The members may have arrived at the next generation already: it is not begun before the last one is
+      // over.
       {{A::none, S::abandoned},
        {A::settle, S::gathering},
        {A::settle, S::gathering},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which set has which board, and how members come to it. What moves a set is in fence_moves.cpp, what it tells in fence_parts.cpp.
+// Which set has which board, and how members come to it. The moves of a set are in fence_moves.cpp, the
+// answers about it in fence_parts.cpp.
 #include "core/server/fences/fences.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ store::Wants wants_of(const data::Infos& directives) {
 
 }  // namespace
 
-Fences::Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
+Fences::Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster& cluster, Exchanges& exchanges,
                shm::Segment& segment, Settings settings)
     : loop_(loop),
       jobs_(jobs),
@@ -30,17 +31,8 @@ Fences::Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Ex
       settings_(settings),
       pool_(segment),
       seen_(pool_.capacity()) {
-  if (cluster != nullptr) take_requests_of(*cluster);
-}
-
-void Fences::join(Cluster& cluster, Exchanges& exchanges) {
-  exchanges_ = &exchanges;
-  take_requests_of(cluster);
-}
-
-void Fences::take_requests_of(Cluster& cluster) {
-  cluster.rpc().on(RequestType::fence_part,
-                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
+  cluster.on(RequestType::fence_part,
+             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
 }
 
 Fences::~Fences() = default;
@@ -71,7 +63,7 @@ void Fences::close_job(const std::string& nspace) {
     std::erase(boards_, fence);
   }
   cards_.forget(nspace);
-  if (exchanges_ != nullptr) exchanges_->forget(nspace);
+  exchanges_.forget(nspace);
 }
 
 void Fences::join(const Job& job, std::uint32_t local) {
@@ -84,7 +76,8 @@ void Fences::join(const Job& job, std::uint32_t local) {
     fence->directives.forget(*member);
     if (board.rejoin(*member)) failed_here(fence, open, PMIX_ERR_PROC_ABORTED);
     if (!board.broken(open + 1)) fence->absences.clear();
-    // All ranks of a job count the same fences; a member of another set begins with the first one that it enters.
+    // All ranks of a job count the same fences; a member of another set begins with the first one that it
+    // enters.
     if (fence->is_of_job()) fence->begin_at(*member, board.open_generation());
     if (!fence->is_of_job() && is_back) fence->begin_anew(*member);
     look(fence);
@@ -146,7 +139,8 @@ Fences::BoardRef Fences::open(const Procs& procs) {
            : std::make_shared<FenceBoard>(std::move(*shape));
   boards_.push_back(made);
   if (is_by_host(*made)) made->board().hand_to_host();
-  // What is known of a process at the board of its job holds here, too; a death weighs more, so it comes first.
+  // A loss that is known at the board of a process's job holds here, too; a death weighs more than a
+  // finalize, so deaths come first.
   auto& members = made->members();
   for (auto& member : members)
     member.lost = board_of(*jobs_.find(member.nspace))->members()[member.local].lost;
@@ -177,7 +171,8 @@ std::optional<FenceBoard::Shape> Fences::shape_of(const Participants& procs) con
   return out;
 }
 
-/// A slot of the pool. Where none is free: one whose set has not fenced since the last time that one was wanted.
+/// A slot of the pool. Where none is free: one whose set has not fenced since the last time that one was
+/// wanted.
 std::optional<store::BoardNumber> Fences::take_slot(const FenceBoard::Shape& shape) {
   const auto members = static_cast<std::uint32_t>(shape.members.size());
   // Each job has a memory of its own, so processes of several have none in which they could meet.
@@ -266,7 +261,7 @@ void Fences::await_registration(const std::string& nspace, const ConnectionRef& 
   const auto wait = std::make_shared<Wait>(Wait{std::move(message)});
   const std::weak_ptr weak(connection);
   const auto status = limit ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND;
-  // What waits for the registration has the timer.
+  // The object that waits for the registration owns the timer.
   wait->deadline =
       std::make_unique<Timer>(loop_, limit.value_or(registration_wait),
                               [this, registration = &wait->registration, nspace, weak, tag, status] {
@@ -280,7 +275,8 @@ void Fences::await_registration(const std::string& nspace, const ConnectionRef& 
   });
 }
 
-/// While an earlier generation is open, a member's fence behind it cannot be ended: its deadline is tried again then.
+/// While an earlier generation is open, a member's fence behind it cannot be ended: its deadline is tried
+/// again then.
 void Fences::arm_deadline(const BoardRef& fence, std::uint32_t member, store::Generation generation,
                           std::chrono::milliseconds after) {
   auto* request = fence->find(member, generation);

@@ -2,8 +2,10 @@
 // All fences of this node's processes: which set has which board, what moves a set
 // from state to state, and which ranks are missing.
 //
-//   a member arrives   at its board in the segment, or here by message, where the server's stand-in arrives for it
-//   the board is full  (a notice of the last member, if other nodes take part) -> CardExchange -> the generation ends
+//   a member arrives   at its board in the segment, or here by message, where the server's stand-in arrives
+//                      for it
+//   the board is full  (a notice of the last member, if other nodes take part) -> CardExchange -> the
+//                      generation ends
 //   a member is lost, a deadline passes, another node asks -> the table of fence_steps.hpp
 //
 // Threads   The loop's.
@@ -25,7 +27,7 @@
 
 namespace weft::server {
 
-/// What an event of a set's fences is about.
+/// The reason of an event about a set's fences.
 struct FenceCause {
   pmix_status_t status = PMIX_SUCCESS;
   std::uint32_t member = store::Board::no_member;
@@ -36,44 +38,44 @@ class Fences {
   struct Settings {
     std::optional<bool> collects;  ///< WEFT_FENCE: whether cards travel, whatever the callers ask for
   };
-  /// cluster, exchanges: null where there is no other node.
-  Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
+  Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster& cluster, Exchanges& exchanges,
          shm::Segment& segment, Settings settings);
   ~Fences();
-  /// As Rooms::join().
-  void join(Cluster& cluster, Exchanges& exchanges);
 
   // Jobs and their processes.
   void open_job(const Job& job);
   void close_job(const std::string& nspace);
   /// A process takes its place: for the first time, or again.
   void join(const Job& job, std::uint32_t local);
-  /// It will not arrive any more, because of `status`.
+  /// A local process will not arrive any more, because of `status`.
   void lose(const Job& job, std::uint32_t local, pmix_status_t status);
-  /// Its connection is closed, for whatever reason.
+  /// The connection of a client is closed, for whatever reason.
   void disconnect(const ClientConnection& connection);
 
-  // What clients send.
-  /// A set with a namespace that the host has not registered yet waits for that: as long as the caller's PMIX_TIMEOUT, else
-  /// registration_wait.
+  // Messages of clients.
+  /// A set with a namespace that the host has not registered yet waits for that: as long as the caller's
+  /// PMIX_TIMEOUT, else registration_wait.
   void enter(const ConnectionRef& connection, std::uint64_t tag, link::Fence message);
   static constexpr std::chrono::seconds registration_wait{2};
   void withdraw(const ClientConnection& connection, const link::Withdraw& message);
   void take_directives(const ClientConnection& connection, link::FenceDirectives message);
   void turned_away(const ClientConnection& connection, const link::TurnedAway& message);
-  /// A member's notice: the board of that number is full, or members of it want messages. all: some notice was lost.
+  /// A member's notice: the board of that number is full, or members of it want messages. all: some notice
+  /// was lost.
   void look_at(const Job& job, store::BoardNumber number);
   void look_at_all(const Job& job);
 
   /// No collective begins from here on: the cluster ends.
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
-  // Which ranks are missing: the one computation that the stuck report, weftinfo and other nodes read.
-  /// Fences that a local member has entered. Between nodes the generation is that of the collective, the same at all nodes.
+  // The missing ranks: the one computation that the stuck report, weftinfo and other nodes read.
+  /// Fences that a local member has entered. Between nodes the generation is that of the collective, the same
+  /// at all nodes.
   std::vector<FencePart> open_parts();
   /// This node's part in a fence that another node has named. Nothing: processes that are not known here.
   std::optional<FencePart> part_in(const FenceName& name);
-  /// The nodes of the fence's participants; empty: not known, or the host exchanges and each node knows its own side only.
+  /// The nodes of the fence's participants; empty: not known, or the host exchanges and each node knows its
+  /// own side only.
   std::vector<NodeNumber> nodes_of(const FenceName& name) const;
   struct Waiting {
     FencePart part;
@@ -95,7 +97,6 @@ class Fences {
  private:
   using BoardRef = std::shared_ptr<FenceBoard>;
 
-  void take_requests_of(Cluster& cluster);
   BoardRef board_of(const Job& job) const;
   BoardRef find(const Procs& procs) const;
   BoardRef find(const Job& job, store::BoardNumber number) const;
@@ -138,7 +139,7 @@ class Fences {
   Loop& loop_;
   Jobs& jobs_;
   CardExchange& cards_;
-  Exchanges* exchanges_;
+  Exchanges& exchanges_;
   const Settings settings_;
   store::BoardPool pool_;
   bool may_exchange_ = true;

@@ -17,7 +17,8 @@ namespace {
 using store::KeyOwner;
 using store::Realm;
 
-/// Of this node, as its own host said it: what another node brought is that node's to tell.
+/// Whether a key is of this node and was given by its own host. Keys that another node brought are that
+/// node's to tell.
 bool is_generated_here(const Job& job, KeyOwner owner, bool is_added) {
   const auto& view = job.view();
   if (owner.realm == Realm::rank) return view.local_index(owner.index) != store::none;
@@ -126,7 +127,7 @@ pmix_status_t GeneratedInfo::take(const Record& record) {
                          std::ranges::equal(bytes.view(), record.value);
     if (is_of_all || is_same) return PMIX_SUCCESS;
   }
-  // Its scope tells it from what the host of this node said.
+  // The scope tells the record from what the host of this node said.
   return job->writer->add_record({record.owner, PMIX_REMOTE, record.key, record.value})
              ? PMIX_SUCCESS
              : PMIX_ERR_OUT_OF_RESOURCE;

@@ -9,7 +9,7 @@
 namespace weft::server {
 namespace {
 
-/// The same on all nodes: namespaces and ranks, in canonical order.
+/// A hash of namespaces and ranks in canonical order, so that it is the same on all nodes.
 collectives::Signature signature_of(const Procs& procs) {
   data::Writer text;
   text.u32(static_cast<std::uint32_t>(procs.size()));
@@ -23,7 +23,7 @@ collectives::Signature signature_of(const Procs& procs) {
 
 }  // namespace
 
-Participants::Participants(Procs procs, std::string operation, bool goes_on_smaller) {
+Participants::Participants(Procs procs, std::string operation, collectives::AfterLoss after_loss) {
   const auto set = signature_of(procs);
   auto signature = set;
   if (!operation.empty()) {
@@ -31,7 +31,7 @@ Participants::Participants(Procs procs, std::string operation, bool goes_on_smal
     signature.low = XXH3_64bits_withSeed(&set, sizeof set, signature.high);
   }
   shared_ = std::make_shared<const Shared>(
-      Shared{std::move(procs), std::move(operation), goes_on_smaller, signature, set});
+      Shared{std::move(procs), std::move(operation), after_loss, signature, set});
 }
 
 }  // namespace weft::server

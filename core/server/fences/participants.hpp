@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of a fence or of a group's operation, and the signatures by which all servers know their set and what is under way.
+// The processes of a fence or of a group's operation, and the signatures by which all servers know their set
+// and what is under way.
 #pragma once
 
 #include <memory>
@@ -10,26 +11,29 @@
 
 namespace weft::server {
 
-/// Made once for each set; copies share it, so that an exchange of half a million processes neither copies nor hashes them.
+/// Made once for each set; copies share it, so that an exchange of half a million processes neither copies
+/// nor hashes them.
 class Participants {
  public:
-  /// procs: canonical. operation: of a group, which leaves lost participants out or not; empty: their fences. Cost: a hash of all of them.
-  explicit Participants(Procs procs, std::string operation = {}, bool goes_on_smaller = false);
+  /// procs: canonical. operation: of a group; empty: their fences. after_loss: what this node asks for where
+  /// another one is lost. Cost: a hash of all of them.
+  explicit Participants(Procs procs, std::string operation = {},
+                        collectives::AfterLoss after_loss = collectives::AfterLoss::ends);
 
   operator const Procs&() const noexcept { return shared_->procs; }
   const Procs& procs() const noexcept { return shared_->procs; }
   const std::string& operation() const noexcept { return shared_->operation; }
-  bool goes_on_smaller() const noexcept { return shared_->goes_on_smaller; }
+  collectives::AfterLoss after_loss() const noexcept { return shared_->after_loss; }
   /// Of the collectives: operations of other groups on the same set, and its fences, are others.
   const collectives::Signature& signature() const noexcept { return shared_->signature; }
-  /// Of the set alone, whatever it does.
+  /// The signature of the set alone, whatever it does.
   const collectives::Signature& set() const noexcept { return shared_->set; }
 
  private:
   struct Shared {
     Procs procs;
     std::string operation;
-    bool goes_on_smaller;
+    collectives::AfterLoss after_loss;
     collectives::Signature signature, set;
   };
   std::shared_ptr<const Shared> shared_;

@@ -30,7 +30,8 @@ struct StuckFence {
   std::string also{};  ///< what is missing besides, in words
 };
 
-/// One paragraph: the fence, its age, how much of it has come, the missing ranks with their hosts and pids, and what to do.
+/// One paragraph: the fence, its age, how much of it has come, the missing ranks with their hosts and pids,
+/// and what to do.
 std::string stuck_report(const StuckFence& fence);
 
 /// Since when a generation has been open with a member in it; says once that it is due.
@@ -46,7 +47,7 @@ class StuckClock {
     reported_ = true;
     return true;
   }
-  /// Of a generation that a member is in: since the server first asked.
+  /// How long a generation that a member is in has been open: since the server first asked.
   std::chrono::milliseconds age(std::uint64_t generation, Clock::time_point now) {
     is_running(generation, true, now);
     return std::chrono::duration_cast<std::chrono::milliseconds>(now - since_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/events/range.hpp"
 #include "core/server/groups/gatherings.hpp"
 #include "core/server/jobs/members.hpp"
 
@@ -19,6 +20,12 @@ bool is_bootstrap(const std::string& operation) {
 bool is_kept_by_one_server(const std::string& operation) {
   return operation.starts_with(invitation_to("")) || operation.starts_with(leave_of("")) ||
          operation.starts_with(join_of("")) || is_bootstrap(operation);
+}
+
+/// The one set is in the other.
+bool is_part_of(const Procs& set, const Procs& all) {
+  return std::all_of(set.begin(), set.end(),
+                     [&](const pmix_proc_t& proc) { return events::covers(all, proc); });
 }
 
 }  // namespace
@@ -57,7 +64,10 @@ std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit)
 
 const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs& set) const {
   const auto open = std::find_if(open_.begin(), open_.end(), [&](const Gathering& each) {
-    return operation_of(each.meeting) == name.operation && is_same(each.meeting.set, set);
+    if (operation_of(each.meeting) != name.operation) return false;
+    // Members here may still call a construct that others have begun again without lost nodes.
+    return is_same(each.meeting.set, set) ||
+           (each.meeting.kind == Kind::construct && is_part_of(set, each.meeting.set));
   });
   return open == open_.end() ? nullptr : &*open;
 }
@@ -97,10 +107,9 @@ ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
   out.goes_on_smaller = meeting->goes_on_smaller;
   Procs arrived, leaders;
   for (const auto& arrival : meeting->arrived) {
-    const bool leads = is_set(arrival.directives, PMIX_GROUP_LEADER);
     arrived.push_back(arrival.from.proc());
-    if (leads) leaders.push_back(arrival.from.proc());
-    out.asks |= leads || is_set(arrival.directives, PMIX_GROUP_NOTIFY_TERMINATION);
+    if (is_set(arrival.directives, PMIX_GROUP_LEADER)) leaders.push_back(arrival.from.proc());
+    out.asks |= asks_handlers(arrival);
   }
   if (open != nullptr) leaders.insert(leaders.end(), open->leaders.begin(), open->leaders.end());
   out.arrived = runs_of(arrived);

@@ -107,8 +107,7 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
     return from.reply(PMIX_ERR_INVALID_OPERATION);
   Meeting fresh{.kind = kind, .group = std::move(group), .set = set};
   if (!owed_.empty())
-    if (const auto over = owed_.take(groups_.participants_of(fresh).signature(), from.proc()))
-      return from.reply(*over);
+    if (const auto over = owed_.take(owed_by(fresh), from.proc())) return from.reply(*over);
   if (is_of_group(fresh)) groups_.boards().dissolve(set);  // members that wait there come here, too
   auto open = find(fresh, from);
   if (open == open_.end()) open = add(std::move(fresh));
@@ -363,6 +362,12 @@ void Gatherings::fail(Open open, pmix_status_t status) {
   call_host(std::move(meeting), [](pmix_status_t, data::Infos) {});
 }
 
+/// Of a group the name alone: the attempt that has failed may be one without lost nodes, and its members call for the first.
+collectives::Signature Gatherings::owed_by(const Meeting& meeting) const {
+  const auto signature = groups_.participants_of(meeting).signature();
+  return is_of_group(meeting) ? collectives::Signature{signature.high, 0} : signature;
+}
+
 /// Also for the participants of this node that have not called, but for the lost one.
 void Gatherings::fail_for_all(Open open, pmix_status_t status, const pmix_proc_t& lost) {
   const auto& meeting = open->meeting;
@@ -372,7 +377,7 @@ void Gatherings::fail_for_all(Open open, pmix_status_t status, const pmix_proc_t
     const bool may_call = end_of(job, local) == PMIX_SUCCESS && !link::is_same(proc, lost);
     if (may_call && !has_arrived(meeting, job, local)) uncalled.push_back(proc);
   });
-  owed_.add(groups_.participants_of(meeting).signature(), status, link::runs_of(uncalled));
+  owed_.add(owed_by(meeting), status, link::runs_of(uncalled));
   fail(open, status);
 }
 

@@ -30,6 +30,7 @@
 #include "core/server/groups/invited.hpp"
 #include "core/server/groups/losses.hpp"
 #include "core/server/groups/meeting.hpp"
+#include "core/server/groups/owed_ends.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
 
@@ -148,6 +149,7 @@ class Gatherings {
   void watch_deadline(Open open);
   void complete(Open open);
   void fail(Open open, pmix_status_t status);
+  collectives::Signature owed_by(const Meeting& meeting) const;
   void fail_for_all(Open open, pmix_status_t status, const pmix_proc_t& lost);
   bool is_by_host(const Meeting& meeting) const noexcept;
   Blob members_of_host(const Procs& procs) const;

@@ -21,7 +21,8 @@ void GroupTable::settle() {
       }
     }
   }
-  for (const auto& [name, members] : made) groups_.insert_or_assign(name, Group{*members, 0, {}, self_, 1});
+  for (const auto& [name, members] : made)
+    groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self(), 1});
 }
 
 }  // namespace weft::server

@@ -7,12 +7,10 @@
 #include <utility>
 
 #include "core/link/rank_runs.hpp"
+#include "core/server/cluster/cluster.hpp"
 #include "core/server/groups/group_boards.hpp"
-#include "transport/mesh/node.hpp"
 
 namespace weft::server {
-
-using mesh::NodeNumber;
 
 /// What the members have asked for, of which one is enough.
 struct GroupOptions {
@@ -51,9 +49,7 @@ void fields(Archive& archive, Group& m) {
 /// reply or the end of a process reaches it. find() and each() change nothing.
 class GroupTable {
  public:
-  explicit GroupTable(GroupBoards& boards) : boards_(boards) {}
-  /// The number of this server, which keeps the groups that its processes make at boards.
-  void keep_at(NodeNumber self) noexcept { self_ = self; }
+  GroupTable(GroupBoards& boards, const Cluster& cluster) : boards_(boards), cluster_(cluster) {}
 
   /// Takes in what members have made at their boards meanwhile.
   void settle();
@@ -89,7 +85,7 @@ class GroupTable {
 
  private:
   GroupBoards& boards_;
-  NodeNumber self_ = 0;
+  const Cluster& cluster_;  ///< this server keeps the groups that its processes make at boards
   std::map<std::string, Group> groups_;
 };
 

@@ -13,8 +13,8 @@ constexpr std::chrono::seconds rival_period{1};
 
 }  // namespace
 
-Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
-               GroupEvents& events, PeerCalls& peers, GroupBoards& boards, GroupTable& table,
+Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges& exchanges,
+               GroupEvents& events, PeerCalls& peers, GroupBoards& boards, GroupTable& table, Losses& losses,
                std::uint32_t server)
     : loop_(loop),
       jobs_(jobs),
@@ -25,22 +25,20 @@ Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchange
       peers_(peers),
       boards_(boards),
       server_(server),
-      table_(table) {
-  table_.keep_at(peers_.self());
-  peers_.on(RequestType::group_attempt,
-            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_attempt(body, reply); });
+      table_(table),
+      losses_(losses) {
 }
 
 Participants Groups::participants_of(const Meeting& meeting) const {
-  return Participants(meeting.set, operation_of(meeting), meeting.goes_on_smaller);
+  return Participants(meeting.set, operation_of(meeting), after_loss_of(meeting));
 }
 
 std::uint64_t Groups::attempts(const Participants& participants) const {
-  return exchanges_ == nullptr ? 0 : exchanges_->attempts(participants);
+  return exchanges_.attempts(participants);
 }
 
 bool Groups::has_other_nodes(const Procs& set) const {
-  return exchanges_ != nullptr && cards_.is_ours() && jobs_.nodes_of(set).size() > 1;
+  return cards_.is_ours() && jobs_.nodes_of(set).size() > 1;
 }
 
 bool Groups::are_all_here(const Procs& set) const {
@@ -58,10 +56,10 @@ void Groups::run(Meeting meeting) {
   if (meeting.kind == Meeting::Kind::construct && table_.find(meeting.group) != nullptr)
     return fail(meeting, PMIX_ERR_EXISTS);
   auto own = part_of(meeting);
-  if (are_all_here(meeting.set)) return end(meeting, {std::move(own)}, std::nullopt);
+  if (are_all_here(meeting.set)) return end(meeting, {std::move(own)});
   if (jobs_.nodes_of(meeting.set).empty()) return answer(meeting, {PMIX_ERR_NOT_FOUND, {}, {}});
   // A host that carries fences knows no operation but those, of the same processes.
-  if (exchanges_ == nullptr || !cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
+  if (!cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
   auto participants = participants_of(meeting);
   exchange(
       std::make_shared<Operation>(Operation{std::move(meeting), std::move(participants), std::move(own)}));
@@ -79,7 +77,7 @@ void Groups::exchange(const OperationRef& operation) {
       carries_parts(meeting) ? blob_of(operation->own) : Blob());
   if (!key) return;  // it has failed, and was answered
   operation->key = key;
-  operation->was_over = !exchanges_->is_open(*key);
+  operation->was_over = operation->lost.empty() && !exchanges_.is_open(*key);
   operation->since = loop_.now();
   open_.emplace(*key, operation);
   watch_rivals();
@@ -91,7 +89,7 @@ void Groups::watch_deadline(const OperationRef& operation) {
       std::make_unique<Timer>(loop_, *operation->meeting.deadline, [this, weak = std::weak_ptr(operation)] {
         const auto open = weak.lock();
         if (!open || !open->key) return;
-        is_settling(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
+        is_asking(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_.abort(*open->key, PMIX_ERR_TIMEOUT);
       });
 }
 
@@ -103,8 +101,8 @@ void Groups::watch_rivals() {
     const auto begun_by = loop_.now() - rival_period;
     for (const auto& [key, operation] : open_)
       if (operation->since <= begun_by) {
-        exchanges_->end_rivals(key);
-        exchanges_->ask_for_dead(key);
+        exchanges_.end_rivals(key);
+        exchanges_.ask_for_dead(key);
       }
     watch_rivals();
   });
@@ -114,9 +112,8 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   table_.settle();
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
-  keep_word(*operation, ended);
   if (ended.status == Exchanges::rivals && adjust(*operation)) {
-    if (operation->key) exchanges_->go_over(*operation->key);
+    if (operation->key) exchanges_.go_over(*operation->key);
     return exchange(operation);
   }
   // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no part of this attempt.
@@ -124,9 +121,8 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
                            ended.status == Exchanges::changed;
   if (operation->was_over && was_another && !is_of_ended_group(operation->meeting))
     return exchange(operation);
-  if (ended.lost) operation->lost.insert(*ended.lost);
-  if (ended.is_without_data && carries_parts(operation->meeting)) return settle(operation);
-  if (may_go_on_without(*operation, ended.status)) return settle(operation);
+  if (ended.lost && goes_on_after(operation, *ended.lost)) return;
+  if (ended.is_without_data && carries_parts(operation->meeting)) ended.status = PMIX_ERR_LOST_CONNECTION;
   if (ended.status == Exchanges::changed) ended.status = PMIX_ERR_UNREACH;
   if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
   finish(operation, ended);
@@ -147,11 +143,7 @@ bool Groups::carries_parts(const Meeting& meeting) const {
 }
 
 void Groups::finish(const OperationRef& operation, const CardExchange::End& ended) {
-  if (ended.status != PMIX_SUCCESS) {
-    if (operation->key) recent_.add(*operation->key, {ended.status, {}});
-    for (const auto& attempt : operation->failed) recent_.add(attempt, {ended.status, {}});
-    return answer(operation->meeting, {ended.status, {}, {}});
-  }
+  if (ended.status != PMIX_SUCCESS) return answer(operation->meeting, {ended.status, {}, {}});
   std::vector<GroupPart> parts;
   bool has_own = false;
   for (const auto& [node, bytes] : ended.along) {
@@ -165,7 +157,7 @@ void Groups::finish(const OperationRef& operation, const CardExchange::End& ende
   }
   if (!has_own) parts.push_back(std::move(operation->own));
   if (!operation->absent.empty()) parts.push_back({.absent = link::runs_of(operation->absent)});
-  end(operation->meeting, parts, operation->key);
+  end(operation->meeting, parts);
 }
 
 /// The members of the group are others than when this began, or other nodes know so: they fence, or end the group, with those that are left.
@@ -213,10 +205,11 @@ bool Groups::may_take_part_in(const Meeting& meeting) const {
 }
 
 bool Groups::is_open(const std::string& group, std::optional<Meeting::Kind> kind) const {
-  return std::any_of(open_.begin(), open_.end(), [&](const auto& each) {
-    const auto& meeting = each.second->meeting;
-    return meeting.group == group && (!kind || meeting.kind == *kind);
-  });
+  const auto is_it = [&](const OperationRef& each) {
+    return each->meeting.group == group && (!kind || each->meeting.kind == *kind);
+  };
+  return std::any_of(open_.begin(), open_.end(), [&](const auto& each) { return is_it(each.second); }) ||
+         std::any_of(asking_.begin(), asking_.end(), is_it);
 }
 
 std::vector<std::pair<FenceName, const Meeting*>> Groups::constructs_led_by(const pmix_proc_t& proc) const {
@@ -244,29 +237,26 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
     const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
     if (!is_of_it || is_same(meeting.set, now) || !events::covers(meeting.set, gone)) continue;
     const auto status = meeting.goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
-    exchanges_->ask(Exchanges::name_of(operation->participants, key.second), *node,
-                    [this, key = key, status](const FencePart* part) {
-                      const bool has_come = part != nullptr && part->state == FencePart::State::entered;
-                      if (!has_come) abort(key, status);
-                    });
+    exchanges_.ask(Exchanges::name_of(operation->participants, key.second), *node,
+                   [this, key = key, status](const FencePart* part) {
+                     const bool has_come = part != nullptr && part->state == FencePart::State::entered;
+                     if (!has_come) abort(key, status);
+                   });
   }
 }
 
 const Meeting* Groups::under_way(const std::string& operation, const Procs& set) const {
   const auto is_it = [&](const OperationRef& open) {
-    return open->participants.operation() == operation && is_same(open->participants, set);
+    return open->participants.operation() == operation &&
+           (is_same(open->meeting.set, set) || is_same(open->participants, set));
   };
   for (const auto& [key, open] : open_)
     if (is_it(open)) return &open->meeting;
-  const auto settling = std::find_if(settling_.begin(), settling_.end(), is_it);
-  return settling == settling_.end() ? nullptr : &(*settling)->meeting;
+  const auto asking = std::find_if(asking_.begin(), asking_.end(), is_it);
+  return asking == asking_.end() ? nullptr : &(*asking)->meeting;
 }
 
-void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts,
-                 const std::optional<Exchanges::Key>& attempt) {
-  const bool is_to_remember =
-      attempt && (meeting.goes_on_smaller || meeting.kind == Meeting::Kind::construct);
-  if (is_to_remember && meeting.kind != Meeting::Kind::construct) recent_.add(*attempt, {PMIX_SUCCESS, {}});
+void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
   switch (meeting.kind) {
     case Meeting::Kind::connect:
       connected_.insert(link::runs_of(meeting.set));
@@ -289,7 +279,6 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts,
   const auto keeper = keeper_of(outcome.members);
   MadeGroup made{meeting.group, {outcome.members, outcome.context_id, outcome.options, keeper, 1}, {}};
   for (const auto& part : parts) made.data.insert(made.data.end(), part.data.begin(), part.data.end());
-  if (is_to_remember) recent_.add(*attempt, {PMIX_SUCCESS, base::encode(made)});
   const auto offer = offer_board(meeting, outcome);
   conclude(meeting, std::move(made), outcome.status,
            offer ? *offer : link::GroupMembers{.runs = outcome.members});
@@ -325,14 +314,18 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {
   answer(meeting, {why == Exchanges::changed ? PMIX_ERR_UNREACH : why, {}, {}});
-  if (has_other_nodes(meeting.set)) exchanges_->refuse(participants_of(meeting), why);
+  if (!has_other_nodes(meeting.set)) return;
+  refuse(
+      std::make_shared<Operation>(Operation{
+          {.kind = meeting.kind, .group = meeting.group, .set = meeting.set}, participants_of(meeting), {}}),
+      why);
 }
 
 std::vector<FencePart> Groups::open_parts() const {
   std::vector<FencePart> out;
   for (const auto& [key, operation] : open_) {
     auto part = server::part_of(jobs_, operation->meeting, key.second);
-    exchanges_->describe(key, part);
+    exchanges_.describe(key, part);
     out.push_back(std::move(part));
   }
   return out;

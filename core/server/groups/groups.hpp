@@ -21,28 +21,21 @@
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/card_exchange.hpp"
-#include "core/server/groups/attempt.hpp"
 #include "core/server/groups/board_meetings.hpp"
 #include "core/server/groups/group_events.hpp"
 #include "core/server/groups/group_part.hpp"
 #include "core/server/groups/group_table.hpp"
+#include "core/server/groups/losses.hpp"
 #include "core/server/groups/meeting.hpp"
 #include "core/server/groups/peer_calls.hpp"
-#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
 class Groups {
  public:
-  /// exchanges: null where there is no other node. server: the upper half of context identifiers.
-  Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges, GroupEvents& events,
-         PeerCalls& peers, GroupBoards& boards, GroupTable& table, std::uint32_t server);
-
-  /// As Rooms::join().
-  void join(Exchanges& exchanges) noexcept {
-    exchanges_ = &exchanges;
-    table_.keep_at(peers_.self());
-  }
+  /// server: the upper half of context identifiers.
+  Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges& exchanges, GroupEvents& events,
+         PeerCalls& peers, GroupBoards& boards, GroupTable& table, Losses& losses, std::uint32_t server);
 
   GroupTable& table() noexcept { return table_; }
   GroupBoards& boards() noexcept { return boards_; }
@@ -83,7 +76,7 @@ class Groups {
   void tell_aborted(const FenceName& construct, const Procs& set);
   /// One that is with the other nodes ends there, at all of them.
   void abort(const Exchanges::Key& key, pmix_status_t why) {
-    if (open_.count(key) != 0) exchanges_->abort(key, why);
+    if (open_.count(key) != 0) exchanges_.abort(key, why);
   }
   /// A member has left: fences and destructs of the group that are with the other nodes begin again among those that are left, or fail.
   /// now: its members since.
@@ -128,22 +121,18 @@ class Groups {
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
  private:
-  static constexpr std::size_t most_attempts = 256;  ///< that are remembered
-
-  /// One that is with the other nodes.
+  /// One that all participants of this node are in, and participants of other nodes.
   struct Operation {
     Meeting meeting;
-    Participants participants;
+    Participants participants;  ///< of the attempt that is under way, or is next
     GroupPart own;
-    std::optional<Exchanges::Key> key{};
+    std::optional<Exchanges::Key> key{};  ///< of the last attempt
     Loop::TimePoint since{};
     bool was_over = false;  ///< another node had ended this generation before it began here
     std::unique_ptr<Timer> deadline{};
-    // Where nodes are lost and it goes on without them:
+    // Where it goes on without lost nodes:
     std::set<NodeNumber> lost{};
-    Procs absent{};                        ///< members that were there
-    std::vector<Exchanges::Key> failed{};  ///< attempts that ended with a loss
-    std::optional<FenceName> first{};      ///< of these
+    Procs absent{};  ///< members that were there
   };
   using OperationRef = std::shared_ptr<Operation>;
 
@@ -154,33 +143,28 @@ class Groups {
   void watch_deadline(const OperationRef& operation);
   void answer(const Meeting& meeting, const link::Answer& answer);
   void exchanged(const OperationRef& operation, CardExchange::End end);
-  void keep_word(Operation& operation, CardExchange::End& ended) const;
   void finish(const OperationRef& operation, const CardExchange::End& ended);
   void watch_rivals();
   bool adjust(Operation& operation);
   bool is_of_ended_group(const Meeting& meeting) const;
   /// With the other nodes, of any kind or of that.
   bool is_open(const std::string& group, std::optional<Meeting::Kind> kind = {}) const;
-  /// attempt: between the nodes; nothing: all participants are here.
-  void end(const Meeting& meeting, const std::vector<GroupPart>& parts,
-           const std::optional<Exchanges::Key>& attempt);
+  void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
   void conclude(const Meeting& meeting, MadeGroup made, pmix_status_t status,
                 const link::GroupMembers& members);
   void tell_constructed(const Meeting& meeting);
   void tell_absent(const std::string& name, const std::vector<GroupPart>& parts);
   bool carries_parts(const Meeting& meeting) const;
-  bool may_go_on_without(const Operation& operation, pmix_status_t status) const;
-  void settle(const OperationRef& operation);
-  static AttemptInquiry inquiry_about(const Operation& operation);
-  void give_up(const OperationRef& operation, pmix_status_t why);
-  bool is_settling(const OperationRef& operation) const {
-    return std::find(settling_.begin(), settling_.end(), operation) != settling_.end();
+  bool goes_on_after(const OperationRef& operation, const collectives::Loss& loss);
+  void ask_handlers(const OperationRef& operation, NodeNumber lost);
+  bool is_asking(const OperationRef& operation) const {
+    return std::find(asking_.begin(), asking_.end(), operation) != asking_.end();
   }
-  void adopt(const OperationRef& operation, Bytes made);
-  void go_on(const OperationRef& operation);
-  Participants leave_out_lost(Operation& operation) const;
-  void go_on_without(const OperationRef& operation);
-  void answer_attempt(Bytes body, const Rpc::Reply& reply);
+  void give_up(const OperationRef& operation, pmix_status_t why);
+  void refuse(const OperationRef& operation, pmix_status_t why);
+  Procs members_on(NodeNumber node, const Procs& set) const;
+  void leave_out_lost(Operation& operation) const;
+  void begin_again(const OperationRef& operation);
   void tell_made(const std::string& name, const Group& group, pmix_status_t status);
   void tell_earlier_ends(const std::string& name, const Group& group, const link::RankRuns& known = {});
   std::optional<link::GroupMembers> offer_board(const Meeting& meeting, const GroupOutcome& outcome);
@@ -198,24 +182,20 @@ class Groups {
   Jobs& jobs_;
   Gets& gets_;
   CardExchange& cards_;
-  Exchanges* exchanges_;
+  Exchanges& exchanges_;
   GroupEvents& events_;
   PeerCalls& peers_;
   GroupBoards& boards_;
   BoardMeetings board_meetings_{boards_};
   const std::uint32_t server_;
   GroupTable& table_;
+  Losses& losses_;
   std::function<void(const std::string&)> constructed_;
   std::function<bool(const Procs&)> is_gathering_;
   std::multiset<link::RankRuns> connected_;
   std::uint32_t last_context_ = 0;
-  std::map<Exchanges::Key, OperationRef> open_;
-  std::vector<OperationRef> settling_;  ///< it is not known yet whether other nodes have ended them well
-  /// A node that asks about a forgotten attempt is told that it has failed (PMIX_ERR_PROC_ABORTED).
-  Latest<Exchanges::Key, AttemptEnd, most_attempts> recent_;
-  /// Other nodes have been told that these do not end well here, because of these lost nodes. Of a forgotten one the last part may come yet: then
-  /// it ends well here, and not there.
-  Latest<Exchanges::Key, std::vector<NodeNumber>, most_attempts> given_up_;
+  std::map<Exchanges::Key, OperationRef> open_;  ///< with the other nodes, by their attempt
+  std::vector<OperationRef> asking_;             ///< constructs that wait for what handlers decide
   bool may_exchange_ = true;
   std::unique_ptr<Timer> rival_timer_;  ///< while an operation is under way
 };

@@ -62,7 +62,7 @@ Procs Groups::set_of_group(const Procs& procs) const {
 }
 
 bool Groups::fences_by_host(const link::RankRuns& members) const {
-  if (exchanges_ != nullptr && cards_.is_ours()) return false;
+  if (cards_.is_ours()) return false;
   const auto procs = link::procs_of(members);
   return procs && !are_all_here(*procs);
 }
@@ -144,8 +144,8 @@ void Groups::tell_earlier_ends(const std::string& name, const Group& group, cons
     const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
     const auto state = local == store::none ? store::Local::connected
                                             : job->view().local(local).state.load(std::memory_order_relaxed);
-    const bool has_ended = state == store::Local::gone || state == store::Local::finalized ||
-                           (exchanges_ != nullptr && exchanges_->is_dead(proc));
+    const bool has_ended =
+        state == store::Local::gone || state == store::Local::finalized || exchanges_.is_dead(proc);
     if (has_ended) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
   }
 }
@@ -168,8 +168,7 @@ void Groups::tell_absent(const std::string& name, const std::vector<GroupPart>& 
   if (group == nullptr || !group->options.tells_ends) return;
   for (const auto& part : parts)
     for (const auto& proc : link::procs_of(part.absent).value_or(Procs())) {
-      const bool is_known =
-          peers_.node_of(proc) == peers_.self() || (exchanges_ != nullptr && exchanges_->is_dead(proc));
+      const bool is_known = peers_.node_of(proc) == peers_.self() || exchanges_.is_dead(proc);
       if (!is_known) tell_members(PMIX_GROUP_MEMBER_FAILED, name, *group, proc);
     }
 }
@@ -200,8 +199,8 @@ void Groups::forget(const std::string& nspace) {
 /// Another node may have a live member.
 bool Groups::lives_elsewhere(const Group& group) const {
   const auto members = link::procs_of(group.members).value_or(Procs());
-  return exchanges_ != nullptr && std::any_of(members.begin(), members.end(), [&](const pmix_proc_t& proc) {
-           return peers_.node_of(proc) != peers_.self() && !exchanges_->is_dead(proc);
+  return exchanges_.can_begin() && std::any_of(members.begin(), members.end(), [&](const pmix_proc_t& proc) {
+           return peers_.node_of(proc) != peers_.self() && !exchanges_.is_dead(proc);
          });
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/events/range.hpp"
-#include "core/server/groups/attempt.hpp"
 #include "core/server/groups/meeting.hpp"
 
 namespace weft::server {
@@ -40,57 +39,16 @@ Losses::Losses(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEv
     if (!construct) return reply(PMIX_ERR_BAD_PARAM, {});
     reply(PMIX_SUCCESS, base::encode(facts_of_(*construct)));
   });
-  peers_.on(RequestType::group_verdict,
-            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_verdict(body, reply); });
 }
 
-// ---- nodes that are lost
-
-void Losses::answer_verdict(Bytes body, const Rpc::Reply& reply) {
-  const auto inquiry = base::decode<AttemptInquiry>(body);
-  const auto set = inquiry ? jobs_.procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
-  Meeting meeting;
-  const bool is_valid = set && !jobs_.nodes_of(*set).empty() &&
-                        read_operation(inquiry->attempt.operation, meeting) &&
-                        meeting.kind == Meeting::Kind::construct;
-  if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
-  auto name = inquiry->attempt;
-  name.goes_on_smaller = 0;  // how a node asks makes no other attempt of it
-  if (const auto* known = verdicts_.find(name)) {
-    if (const auto status = (*known)->status) return reply(*status, {});
-    return (*known)->waiting.push_back(reply);
-  }
-  const auto verdict = std::make_shared<Verdict>(
-      Verdict{inquiry->attempt, meeting.group, members_on(inquiry->lost, *set), std::nullopt, {reply}});
-  verdicts_.add(std::move(name), verdict,
-                [](const FenceName&, const VerdictRef& each) { return !each->status.has_value(); });
-  decide_next(verdict, 0);
-}
-
-void Losses::decide_next(const VerdictRef& verdict, std::size_t decided) {
-  const auto end = [verdict](pmix_status_t status) {
-    verdict->status = status;
-    for (const auto& reply : std::exchange(verdict->waiting, {})) reply(status, {});
-  };
-  if (decided == verdict->lost.size()) return end(PMIX_SUCCESS);
-  decide({verdict->construct, verdict->group, verdict->lost[decided], PMIX_ERR_PROC_ABORTED},
-         [this, verdict, decided, end](const Outcome& outcome) {
-           outcome.status == PMIX_SUCCESS ? decide_next(verdict, decided + 1) : end(outcome.status);
-         });
-}
-
-Procs Losses::members_on(const std::vector<NodeNumber>& nodes, const Procs& set) const {
-  Procs out;
-  jobs_.each([&](const Job& job) {
-    for (const auto node : nodes)
-      for (const auto rank : job.view().ranks_on(node))
-        if (const auto proc = link::make_proc(job.nspace, rank); events::covers(set, proc))
-          out.push_back(proc);
+void Losses::decide_each(Loss loss, Procs procs, Decided decided) {
+  if (procs.empty()) return decided({PMIX_SUCCESS});
+  loss.proc = procs.front();
+  procs.erase(procs.begin());
+  decide(loss, [this, loss, procs = std::move(procs), decided = std::move(decided)](const Outcome& outcome) {
+    outcome.status == PMIX_SUCCESS ? decide_each(loss, procs, decided) : decided({outcome.status});
   });
-  return out;
 }
-
-// ---- one member
 
 void Losses::decide(Loss loss, Decided decided) {
   const auto open = std::make_shared<Case>(Case{std::move(loss), std::move(decided)});

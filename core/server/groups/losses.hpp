@@ -8,8 +8,8 @@
 //     the lost one was a leader    PMIX_GROUP_LEADER_FAILED to all -> new leaders -> PMIX_GROUP_LEADER_SELECTED
 //     PMIX_GROUP_INVITE_FAILED, or PMIX_GROUP_MEMBER_FAILED where a handler names only that, to the leaders, else to all
 //     -> it goes on without the member, is aborted, or fails where no handler is
-// A node that is lost with its server: the lowest that is left decides, for each of its members (`group_verdict`), once it is clear that no node
-// has ended the construct well (groups_without_nodes.cpp).
+// A node that is lost with its server: the lowest of those that had all their members there decides in the same way, for each member of that node
+// (after_loss.cpp).
 // Source: RFC 0033, PMIx_Group_construct; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 
@@ -23,7 +23,6 @@
 #include "core/server/groups/group_events.hpp"
 #include "core/server/groups/peer_calls.hpp"
 #include "core/server/groups/questions.hpp"
-#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
@@ -64,21 +63,10 @@ class Losses {
   using Decided = std::function<void(Outcome)>;
   /// decided: once, never before this returns.
   void decide(Loss loss, Decided decided);
+  /// One after the other of these, up to the first without which it does not go on. loss.proc: not read. decided: with a status alone.
+  void decide_each(Loss loss, Procs procs, Decided decided);
 
  private:
-  /// Of a construct with members on lost nodes.
-  struct Verdict {
-    FenceName construct;
-    std::string group;
-    Procs lost;
-    std::optional<pmix_status_t> status{};
-    std::vector<Rpc::Reply> waiting{};
-  };
-  using VerdictRef = std::shared_ptr<Verdict>;
-  void answer_verdict(Bytes body, const Rpc::Reply& reply);
-  void decide_next(const VerdictRef& verdict, std::size_t decided);
-  Procs members_on(const std::vector<NodeNumber>& nodes, const Procs& set) const;
-
   struct Case;
   using CaseRef = std::shared_ptr<Case>;
   void collected(const CaseRef& loss);
@@ -93,8 +81,6 @@ class Losses {
   Questions& questions_;
   GroupEvents& events_;
   FactsOf facts_of_;
-  /// For nodes that ask late; those that are open are not forgotten. Where a node asks about a forgotten one the handlers are asked again.
-  Latest<FenceName, VerdictRef, 256> verdicts_;
 };
 
 }  // namespace weft::server

@@ -35,6 +35,21 @@ std::string operation_of(const Meeting& meeting) {
   return meeting.kind == Meeting::Kind::connect ? "connect" : "disconnect";
 }
 
+bool asks_handlers(const Arrival& arrival) {
+  return is_set(arrival.directives, PMIX_GROUP_LEADER) ||
+         is_set(arrival.directives, PMIX_GROUP_NOTIFY_TERMINATION);
+}
+
+collectives::AfterLoss after_loss_of(const Meeting& meeting) {
+  using collectives::AfterLoss;
+  if (!is_of_group(meeting)) return AfterLoss::ends;
+  if (meeting.goes_on_smaller) return AfterLoss::goes_on;
+  const auto& arrived = meeting.arrived;
+  const bool asks =
+      meeting.kind == Meeting::Kind::construct && std::any_of(arrived.begin(), arrived.end(), asks_handlers);
+  return asks ? AfterLoss::asks : AfterLoss::fails;
+}
+
 const Arrival* Meeting::find(const pmix_proc_t& proc) const noexcept {
   const auto found = std::find_if(arrived.begin(), arrived.end(), [&](const Arrival& arrival) {
     return link::is_same(arrival.from.proc(), proc);

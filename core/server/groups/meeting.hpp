@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/message.hpp"
 #include "core/data/names/deadline.hpp"
 #include "core/server/connections/requester.hpp"
 #include "core/server/fences/fence_part.hpp"
@@ -43,6 +44,11 @@ inline bool is_of_group(const Meeting& meeting) noexcept {
 
 /// The same to all that have called.
 void answer(const Meeting& meeting, const link::Answer& answer);
+
+/// A member that wants its handlers to decide what becomes of the construct when another one is lost.
+bool asks_handlers(const Arrival& arrival);
+/// What this node asks for where a node is lost. The same kinds of operations ask on all nodes, with their own members' directives.
+collectives::AfterLoss after_loss_of(const Meeting& meeting);
 
 /// In the words of the stuck report and of weftinfo; the same on all nodes.
 std::string operation_of(const Meeting& meeting);

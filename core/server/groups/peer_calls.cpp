@@ -5,15 +5,9 @@
 
 namespace weft::server {
 
-void PeerCalls::join(Cluster& cluster) {
-  cluster_ = &cluster;
-  for (const auto& [type, handler] : handlers_) cluster.rpc().on(type, handler);
-}
-
 std::vector<NodeNumber> PeerCalls::nodes() const {
   std::vector<NodeNumber> out{self()};
-  if (cluster_ == nullptr) return out;
-  for (const auto node : cluster_->others()) out.push_back(node);
+  for (const auto node : cluster_.others()) out.push_back(node);
   return out;
 }
 
@@ -21,7 +15,7 @@ std::optional<NodeNumber> PeerCalls::node_of(const pmix_proc_t& proc) const {
   const auto* job = jobs_.find(link::nspace_of(proc));
   if (job == nullptr || proc.rank >= job->view().ranks()) return std::nullopt;
   if (job->view().local_index(proc.rank) != store::none) return self();
-  if (cluster_ == nullptr) return std::nullopt;
+  if (!cluster_.is_open()) return std::nullopt;
   const auto nodes = jobs_.nodes_of({proc});
   return nodes.empty() ? std::nullopt : std::optional(nodes.front());
 }
@@ -39,7 +33,7 @@ void PeerCalls::on(RequestType type, Rpc::Handler handler) {
     table_.settle();
     handler(from, body, reply);
   };
-  if (cluster_ != nullptr) cluster_->rpc().on(type, settled);
+  cluster_.on(type, settled);
   handlers_.insert_or_assign(type, settled);
 }
 
@@ -50,8 +44,7 @@ void PeerCalls::send(NodeNumber to, RequestType type, std::vector<std::byte> bod
       replied(status, answer);
     };
   if (to == self()) return call_here(type, std::move(body), std::move(replied));
-  if (cluster_ != nullptr && cluster_->is_there(to))
-    return cluster_->rpc().send(to, type, std::move(body), std::move(replied));
+  if (cluster_.is_there(to)) return cluster_.send(to, type, std::move(body), std::move(replied));
   if (replied) loop_.post([replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
 }
 

@@ -16,21 +16,16 @@ namespace weft::server {
 
 class PeerCalls {
  public:
-  /// cluster: null where there is no other node.
-  PeerCalls(Loop& loop, const Jobs& jobs, GroupTable& table, Cluster* cluster)
-      : loop_(loop), jobs_(jobs), table_(table) {
-    if (cluster != nullptr) join(*cluster);
-  }
+  PeerCalls(Loop& loop, const Jobs& jobs, GroupTable& table, Cluster& cluster)
+      : loop_(loop), jobs_(jobs), table_(table), cluster_(cluster) {}
   PeerCalls(const PeerCalls&) = delete;
   PeerCalls& operator=(const PeerCalls&) = delete;
-  /// As Rooms::join().
-  void join(Cluster& cluster);
 
-  NodeNumber self() const noexcept { return cluster_ == nullptr ? 0 : cluster_->self(); }
+  NodeNumber self() const noexcept { return cluster_.self(); }
   /// This node and those that can be reached.
   std::vector<NodeNumber> nodes() const;
   /// Its server is lost, and its processes with it.
-  bool is_lost(NodeNumber node) const { return cluster_ != nullptr && cluster_->is_lost(node); }
+  bool is_lost(NodeNumber node) const { return cluster_.is_lost(node); }
   /// Where the server of that process is. Nothing: the process is not known here, or lives where no way leads.
   std::optional<NodeNumber> node_of(const pmix_proc_t& proc) const;
   /// The same of many, as the processes of each node; in their order.
@@ -47,7 +42,7 @@ class PeerCalls {
   Loop& loop_;
   const Jobs& jobs_;
   GroupTable& table_;
-  Cluster* cluster_ = nullptr;
+  Cluster& cluster_;
   std::map<RequestType, Rpc::Handler> handlers_;
 };
 

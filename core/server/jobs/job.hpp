@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A namespace, as the server's loop thread holds it. What only one room needs of a job, that room keeps by itself.
+// A namespace, as the server's loop thread holds it. A room keeps by itself what no other room needs of a
+// job.
 #pragma once
 
 #include <map>
@@ -16,7 +17,7 @@ namespace weft::server {
 
 using mesh::NodeNumber;
 
-/// What the host said about a local client before the client itself came.
+/// The host's registration of a local client, made before the client itself came.
 struct Registered {
   uid_t uid = 0;
   gid_t gid = 0;
@@ -41,13 +42,13 @@ struct Job {
   std::uint32_t rank_of(std::uint32_t local) const {
     return view().local(local).rank.load(std::memory_order_relaxed);
   }
-  /// A process can write all of a memory that its descriptor is open for, whatever it has mapped: so this one is one user's. Ranks of
-  /// another user are served by messages.
+  /// A process can write all of a memory that its descriptor is open for, whatever it has mapped: so this one
+  /// is one user's. Ranks of another user are served by messages.
   bool gives_memory_to(uid_t user) {
     if (!memory_user) memory_user = user;
     return *memory_user == user;
   }
-  /// Of a registered client; null for others.
+  /// The host's object of a registered client; null for others.
   void* object_of(std::uint32_t rank) const {
     const auto client = clients.find(rank);
     return client == clients.end() ? nullptr : client->second.object;

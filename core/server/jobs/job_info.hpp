@@ -8,9 +8,10 @@
 
 namespace weft::server {
 
-/// Reads the job, node, app, session and process arrays, in any order and in each other, the node and process maps, and derives
-/// what follows from them: a rank's node, local rank, the local peers. Keys beside the arrays are kept in their own realm. What makes
-/// no sense, or says two things, is an error, and one line on stderr says which attribute.
+/// Reads the job, node, app, session and process arrays, in any order and in each other, the node and process
+/// maps, and derives what follows from them: a rank's node, local rank, the local peers. Keys beside the
+/// arrays are kept in their own realm. An attribute that makes no sense, or says two things, is an error, and
+/// one line on stderr names it.
 ///   local_size   nlocalprocs of the call
 ///   registered   ranks of this namespace that the host registered as local clients already
 ///   host         this node's name, to find its place in the node map

@@ -70,7 +70,7 @@ Result<void> add_array(Infos& to, const Subject& subject, const Keys& keys) {
   return {};
 }
 
-/// What the map says, where the host did not say it as a key.
+/// Adds keys that follow from the map, where the host did not give them.
 void add_computed(Infos& to, const store::JobView& job) {
   to.add(PMIX_JOB_SIZE, Value::of(job.ranks()));
   for (const std::string_view key :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that one server knows of a job beside its cards, as a host carries it to a server that does not know the job: what
-// PMIx_server_dmodex_request of the wildcard rank answers, and direct_modex of it brings.
+// All that one server knows of a job beside its cards, as a host carries it to a server that does not know
+// the job: what PMIx_server_dmodex_request of the wildcard rank answers, and direct_modex of it brings.
 #pragma once
 
 #include "base/wire.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from the maps and arrays: the places of ranks, on nodes and in applications, and the realms of keys.
+// What follows from the maps and arrays: the places of ranks, on nodes and in applications, and the realms of
+// keys.
 #include "core/server/jobs/job_reader.hpp"
 
 #include <algorithm>
@@ -93,7 +94,8 @@ Result<void> JobReader::count_nodes() {
   return {};
 }
 
-/// What the host left out follows from the order of the ranks: on their node, in their application, in the job.
+/// Derives what the host left out from the order of the ranks: on their node, in their application, in the
+/// job.
 void JobReader::derive_ranks() {
   std::vector<std::uint16_t> on_node(spec_.nodes, 0);
   std::vector<std::uint32_t> in_app(spec_.apps, 0);
@@ -138,7 +140,7 @@ Result<void> JobReader::place_locals(int local_size, const std::set<std::uint32_
   return {};
 }
 
-/// What a host said beside the arrays goes where a Get that names the realm looks for it.
+/// Keys that a host gave beside the arrays go where a Get that names the realm looks for them.
 void JobReader::settle_realms() {
   for (auto& key : spec_.keys) {
     if (key.owner.realm != Realm::job) continue;

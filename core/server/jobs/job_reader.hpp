@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Behind read_job_info(): one object for one namespace. A file for each part of its work: job_reader.cpp reads the job level and
-// finds the arrays, job_arrays.cpp reads these, job_places.cpp derives what follows from all of it.
+// Behind read_job_info(): one object for one namespace. A file for each part of its work: job_reader.cpp
+// reads the job level and finds the arrays, job_arrays.cpp reads these, job_places.cpp derives what follows
+// from all of it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ class JobReader {
     return {};
   }
   Result<void> finish(int local_size, const std::set<std::uint32_t>& registered);
-  /// After an error of read() or finish(): which attribute, and what is wrong with it. Empty: the error says it all.
+  /// After an error of read() or finish(): which attribute, and what is wrong with it. Empty: the error says
+  /// it all.
   const std::string& reason() const noexcept { return reason_; }
 
  private:
@@ -36,7 +38,8 @@ class JobReader {
   static constexpr auto none16 = store::none16;
   // A job of the largest machines has some ten million ranks; more is a host's mistake, not a job.
   static constexpr std::uint32_t max_ranks = 1u << 26;
-  // In PMIX_APP_INFO_ARRAY: the application's ranks where they do not follow each other, as one node of PMIX_PROC_MAP.
+  // In PMIX_APP_INFO_ARRAY: the application's ranks where they do not follow each other, as one node of
+  // PMIX_PROC_MAP.
   static constexpr std::string_view app_ranks_key = "weft.app.ranks";
 
   static std::uint32_t number_of(const pmix_value_t& value);

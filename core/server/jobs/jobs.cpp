@@ -87,7 +87,7 @@ pmix_status_t Jobs::learn(const std::string& nspace, Bytes job_level) {
   return PMIX_SUCCESS;
 }
 
-/// Its name stays, for a host that registers it now.
+/// Takes back a job that was learned from other servers. The name stays, for a host that registers it now.
 void Jobs::unlearn(Job& job) {
   std::erase(learned_, job.nspace);
   job.writer->retire(segment_);
@@ -208,7 +208,8 @@ pmix_status_t Jobs::take_card(const store::Card& card, Beside beside) {
   return PMIX_SUCCESS;
 }
 
-/// What is kept of the rank stays, unless that would hide what is left out.
+/// Leaves a card out of the segment. Earlier records of the rank stay, unless they would hide what is left
+/// out.
 void Jobs::leave_out(Job& job, const store::Card& card) const {
   const auto& view = job.view();
   const bool is_known = std::any_of(card.records.begin(), card.records.end(), [&](const auto& record) {

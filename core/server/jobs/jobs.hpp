@@ -25,7 +25,8 @@ class Jobs {
   Jobs(shm::Segment& segment, std::string host_name, store::Limits limits)
       : segment_(segment), host_name_(std::move(host_name)), limits_(limits) {}
 
-  /// What jobs tell of their server where the host does not: PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_SERVER_URI.
+  /// The keys by which jobs tell of their server where the host gives none: PMIX_SERVER_NSPACE,
+  /// PMIX_SERVER_RANK, PMIX_SERVER_URI.
   void tell_server(const pmix_proc_t& server, std::string uri) {
     server_ = server;
     server_uri_ = std::move(uri);
@@ -49,7 +50,8 @@ class Jobs {
       if (job->writer) see(*job);
   }
 
-  /// Lays the namespace out in the segment; of one that is registered: adds the keys. is_new: set for the former.
+  /// Lays the namespace out in the segment; of one that is registered: adds the keys. is_new: set for the
+  /// former.
   /// Errors: invalid, no_space, no_memory, and those of its values.
   Result<void> register_job(Job& job, int local_size, const data::Infos& infos, bool& is_new);
   /// Runs `task` when `nspace` is registered: at once, or at the end of its registration.
@@ -60,32 +62,34 @@ class Jobs {
   bool forget_wait(const std::string& nspace, Wait wait);
   /// Runs what waited for the registration of `nspace`.
   void announce_registered(std::string_view nspace);
-  /// A namespace that the host has not registered, from what another server knows of it; at most most_learned are kept, the latest.
-  /// PMIX_SUCCESS, PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
+  /// A namespace that the host has not registered, from what another server knows of it; at most most_learned
+  /// are kept, the latest. PMIX_SUCCESS, PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
   pmix_status_t learn(const std::string& nspace, Bytes job_level);
   static constexpr std::size_t most_learned = 32;
   /// Takes it out of the segment and forgets it.
   void erase(std::string_view nspace);
 
-  /// What another server names: ranks of jobs that are registered here, or a job by its wildcard, and few ranks of others, which may have ended
-  /// here. So a damaged message costs no memory.
+  /// Whether another server may name these: ranks of jobs that are registered here, or a job by its wildcard,
+  /// and few ranks of other jobs, which may have ended here. The bound keeps a damaged message from
+  /// costing memory.
   bool may_be_named(const link::RankRuns& named) const;
-  /// The same, spelt out. Errors: corrupt.
+  /// The processes of these runs, spelt out. Errors: corrupt.
   Result<Procs> procs_of(const link::RankRuns& named) const;
   /// The nodes of these processes, ascending; empty: not all of them are known here.
   std::vector<NodeNumber> nodes_of(const Procs& procs) const;
-  /// Of a client of this node. Null: it is not connected, or lives elsewhere.
+  /// The connection of a client of this node. Null: it is not connected, or lives elsewhere.
   ConnectionRef connection_of(const pmix_proc_t& proc) const;
 
-  /// What take_cards() has to say beside its status.
+  /// The results of take_cards() beside its status.
   struct Beside {
     /// Gets the ranks of whose cards something in between is missing here; without it that is an error.
     Procs* behind = nullptr;
     std::vector<UnkeptCard>* unkept = nullptr;  ///< gets what is left out
   };
-  /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
-  /// byte is kept. A card that there is no room for is left out, which is no error: a Get of what is in it finds nothing here that is
-  /// older, and fetches it again. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
+  /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. Records before a
+  /// malformed byte are kept. A card that there is no room for is left out, which is no error: a Get of what
+  /// is in it finds nothing here that is older, and fetches it again. PMIX_ERR_UNPACK_FAILURE,
+  /// PMIX_ERR_OUT_OF_RESOURCE.
   pmix_status_t take_cards(Bytes blobs, Beside beside);
   pmix_status_t take_card(const store::Card& card, Beside beside);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIX_LOCALITY_STRING of ranks that are not bound, where the host leaves its making to the library (`weft.unbound`): it takes a topology,
-// and that takes milliseconds to load, which the start of programs need not wait for. The loop's thread only.
+// PMIX_LOCALITY_STRING of ranks that are not bound, where the host leaves its making to the library
+// (`weft.unbound`): it takes a topology, and that takes milliseconds to load, which the start of programs
+// need not wait for. The loop's thread only.
 #pragma once
 
 #include <string_view>
@@ -9,11 +10,11 @@
 
 namespace weft::server {
 
-/// Of the job, bool: its ranks on this node may use what this process may use.
+/// An attribute of the job, bool: its ranks on this node may use the processors that this process may use.
 inline constexpr std::string_view unbound_attribute = "weft.unbound";
 
-/// Gives the ranks of this node their locality, once a job, in the segment as if the host had. To be called before any process reads such keys of the
-/// job. Where no topology can be read they have none.
+/// Gives the ranks of this node their locality, once a job, in the segment as if the host had. To be called
+/// before any process reads such keys of the job. Where no topology can be read they have none.
 void make_localities(Job& job);
 
 }  // namespace weft::server

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Process sets: names that the host gives to processes, for programs to ask about. A set cannot be changed, and a process may be in
-// several. The loop's thread only. Source: PMIx Standard, chapter "Process Sets and Groups".
+// Process sets: names that the host gives to processes, for programs to ask about. A set cannot be changed,
+// and a process may be in several. The loop's thread only. Source: PMIx Standard, chapter
+// "Process Sets and Groups".
 #pragma once
 
 #include <map>
@@ -15,9 +16,10 @@ class ProcessSets {
  public:
   explicit ProcessSets(const Jobs& jobs) : jobs_(jobs) {}
 
-  /// members: in any order, a job by PMIX_RANK_WILDCARD or rank by rank. PMIX_ERR_BAD_PARAM (no name, or one that is longer than
-  /// PMIX_MAX_NSLEN or holds a comma, which separates names in answers; no members), PMIX_ERR_EXISTS (a set or a namespace of that name),
-  /// PMIX_ERR_NOT_FOUND (a member of no namespace that is registered here, or no rank of it).
+  /// members: in any order, a job by PMIX_RANK_WILDCARD or rank by rank. PMIX_ERR_BAD_PARAM (no name, or one
+  /// that is longer than PMIX_MAX_NSLEN or holds a comma, which separates names in answers; no members),
+  /// PMIX_ERR_EXISTS (a set or a namespace of that name), PMIX_ERR_NOT_FOUND (a member of no namespace that
+  /// is registered here, or no rank of it).
   pmix_status_t define(const std::string& name, Procs members);
   /// False: there is no such set.
   bool remove(const std::string& name) { return sets_.erase(name) != 0; }

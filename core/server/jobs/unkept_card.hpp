@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A card of a rank on another node that the segment has no room for: what the Get that fetched it reads, once.
+// A card of a rank on another node that the segment has no room for: what the Get that fetched it reads,
+// once.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct UnkeptCard {
   UnkeptCard& operator=(UnkeptCard&&) = default;
 };
 
-/// The newest value that this rank gave to the key, for a caller on another node. Errors: not_found, outside_scope.
+/// The newest value that this rank gave to the key, for a caller on another node. Errors: not_found,
+/// outside_scope.
 Result<store::Encoded> find_in(const std::vector<UnkeptCard>& cards, std::uint32_t rank, std::string_view key,
                                const store::GetDirectives& how);
 

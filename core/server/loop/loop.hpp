@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop of a server, as its rooms see it: what time it is, and what runs later. The loop's thread only, but for post().
+// The loop of a server, as its rooms see it: what time it is, and what runs later. The loop's thread only,
+// but for post().
 //
-// Time      The machine's steady clock, or another one: then the owner of that clock moves it and calls run_due(), and all that waits for a
-//           time does so in a moment. Rooms read no clock of their own.
+// Time      The machine's steady clock, or another one: then the owner of that clock moves it and calls
+//           run_due(), and all that waits for a time does so in a moment. Rooms read no clock of their own.
 // Order     Timers run by their time, and those of one time in the order in which they were set.
 #pragma once
 
@@ -57,7 +58,8 @@ class Loop {
   TimePoint alarm_at_ = TimePoint::max();
 };
 
-/// Calls `then` once, at its time, unless it ends before: behind that nothing of it runs. It may end in `then`, and the loop outlives it.
+/// Calls `then` once, at its time, unless it ends before: behind that nothing of it runs. A timer may end
+/// in its own `then`, and the loop outlives it.
 class Timer {
  public:
   Timer(Loop& loop, Loop::TimePoint when, std::function<void()> then)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notices when the loop was held up, and by what: all other clients, and the servers of other nodes, wait meanwhile.
+// Notices when the loop was held up, and by what: all other clients, and the servers of other nodes, wait
+// meanwhile.
 #pragma once
 
 #include <atomic>
@@ -17,14 +18,15 @@ namespace weft::server {
 class LoopWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  /// From the first on a line is an `info`, from the second on a `warn`: a machine with too little of a processor for all is late,
-  /// too, and other nodes give a server up after some seconds.
+  /// From the first on a line is an `info`, from the second on a `warn`: a machine with too little of a
+  /// processor for all is late, too, and other nodes give a server up after some seconds.
   static constexpr std::chrono::milliseconds long_work{500}, too_long_work{2000};
 
   /// One piece of work: a message, a call of the host. Pieces inside a piece count as that one's.
   class Work {
    public:
-    /// what: static text with a NUL behind it. of: whose work; valid until this object ends. Null: no process's.
+    /// what: static text with a NUL behind it. of: whose work; valid until this object ends. Null: no
+    /// process's.
     Work(LoopWatch& watch, std::string_view what, const pmix_proc_t* of = nullptr) noexcept
         : watch_(watch), what_(what), of_(of), is_outer_(watch.depth_++ == 0) {
       if (!is_outer_) return;
@@ -53,9 +55,10 @@ class LoopWatch {
   LoopWatch();
   /// For tests.
   LoopWatch(Clock::time_point (*now)(), Report report) : now_(now), report_(std::move(report)) {}
-  /// What the loop is at; null: nothing. Any thread.
+  /// The work that the loop is at; null: none. Any thread.
   const char* current() const noexcept { return current_.load(std::memory_order_relaxed); }
-  /// Pieces of work that have ended, those inside a piece as well: a loop where this grows gets on. Any thread.
+  /// Pieces of work that have ended, those inside a piece as well: a loop where this grows gets on. Any
+  /// thread.
   std::uint64_t ended() const noexcept { return ended_.load(std::memory_order_relaxed); }
 
  private:

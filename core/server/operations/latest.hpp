@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bounded memory of how things have ended: of attempts, invitations, verdicts. What is remembered is looked up by its key; beyond the bound
-// the oldest entry is forgotten.
+// A bounded memory of how things have ended: of attempts, invitations, verdicts. An entry is looked up by its
+// key; beyond the bound the oldest entry is forgotten.
 //
-// Forgetting has a cost: a question about a forgotten entry gets the reply for something that never was. Each member of this type says
-// what that means for its room.
+// Forgetting has a cost: a question about a forgotten entry gets the reply for something that never was. Each
+// member of this type says what that means for its room.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class Latest {
   Latest(const Latest&) = delete;
   Latest& operator=(const Latest&) = delete;
 
-  /// The entry is the newest from here on, also where the key was known. Beyond `most` entries the oldest are forgotten, but for those of
-  /// which is_open(key, value) is true: these end at their own time, and count.
+  /// The entry is the newest from here on, also where the key was known. Beyond `most` entries the oldest are
+  /// forgotten, but for those of which is_open(key, value) is true: these end at their own time, and count.
   template <class IsOpen>
   Value& add(Key key, Value value, IsOpen&& is_open) {
     erase(key);

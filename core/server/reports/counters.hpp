@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All figures that a server reports of itself: one list, made of the tables of the rooms. Each server of a release has the same list, in the same
-// order. The loop's thread only.
+// All figures that a server reports of itself: one list, made of the tables of the rooms. Each server of a
+// release has the same list, in the same order. The loop's thread only.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Cluster;
 class Fences;
 class Modex;
 
-/// Null: a server without other nodes has no such room, and its counters stand at 0.
+/// Null: a server without a way to other nodes has nothing to count there, and its counters stand at 0.
 struct CountedRooms {
   Fences* fences = nullptr;
   CardExchange* exchange = nullptr;

@@ -34,8 +34,8 @@ struct FenceWatch::Inquiry {
   std::size_t open_requests = 0;
 };
 
-FenceWatch::FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster,
-                       Exchanges* exchanges, std::chrono::seconds stuck_after)
+FenceWatch::FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster& cluster,
+                       Exchanges& exchanges, std::chrono::seconds stuck_after)
     : loop_(loop),
       fences_(fences),
       gatherings_(gatherings),
@@ -81,7 +81,7 @@ void FenceWatch::report_waiting() {
     inquiry->is_report = true;
     inquiry->is_ours_to_tell = is_ours_to_tell;
     inquiry->also = std::move(also);
-    inquiry->parts.emplace_back(cluster_->self(), std::move(part));
+    inquiry->parts.emplace_back(cluster_.self(), std::move(part));
     inquire(std::move(inquiry), true);
   }
 }
@@ -89,7 +89,7 @@ void FenceWatch::report_waiting() {
 // ---- fences that wait for other nodes
 
 void FenceWatch::follow_exchanges() {
-  if (is_polling_ || exchanges_ == nullptr || exchanges_->open().empty()) return;
+  if (is_polling_ || exchanges_.open().empty()) return;
   is_polling_ = true;
   poll_timer_ = std::make_unique<Timer>(loop_, poll_period, [this] {
     is_polling_ = false;
@@ -100,8 +100,8 @@ void FenceWatch::follow_exchanges() {
 
 /// Asks the other nodes after 2, 4, 8, ... seconds: a member may have finalized and will never arrive.
 void FenceWatch::poll() {
-  std::erase_if(reported_, [this](const auto& key) { return exchanges_->open().count(key) == 0; });
-  for (const auto& [key, fence] : exchanges_->open()) {
+  std::erase_if(reported_, [this](const auto& key) { return exchanges_.open().count(key) == 0; });
+  for (const auto& [key, fence] : exchanges_.open()) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - fence.since);
     const auto seconds = age.count();
     const bool is_power = seconds >= 2 && (seconds & (seconds - 1)) == 0;
@@ -120,7 +120,7 @@ void FenceWatch::poll() {
 void FenceWatch::inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half) {
   std::vector<NodeNumber> asked;
   for (const auto node : inquiry->members)
-    if (is_lower_half ? node < cluster_->self() : node > cluster_->self()) asked.push_back(node);
+    if (is_lower_half ? node < cluster_.self() : node > cluster_.self()) asked.push_back(node);
   const auto next = [this, inquiry, is_lower_half] {
     if (!is_lower_half) return conclude(*inquiry);
     if (!inquiry->is_other_in_charge) inquire(inquiry, false);
@@ -128,7 +128,7 @@ void FenceWatch::inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half) {
   inquiry->open_requests = asked.size();
   if (asked.empty()) return next();
   for (const auto node : asked)
-    exchanges_->ask(inquiry->name, node, [inquiry, node, is_lower_half, next](const FencePart* part) {
+    exchanges_.ask(inquiry->name, node, [inquiry, node, is_lower_half, next](const FencePart* part) {
       if (part == nullptr)
         inquiry->silent.push_back(node);
       else
@@ -146,8 +146,8 @@ void FenceWatch::conclude(const Inquiry& inquiry) const {
   fence.members = inquiry.members.size();
   for (const auto& [node, part] : inquiry.parts)
     if (part.state != FencePart::State::entered)
-      fence.missing.push_back({cluster_->name_of(node), part.missing, true});
-  for (const auto node : inquiry.silent) fence.missing.push_back({cluster_->name_of(node), {}, false});
+      fence.missing.push_back({cluster_.name_of(node), part.missing, true});
+  for (const auto node : inquiry.silent) fence.missing.push_back({cluster_.name_of(node), {}, false});
   if (fence.missing.empty() && fence.also.empty()) return;  // the last one has come meanwhile
   fence.arrived = fence.members - fence.missing.size();
   print(stuck_report(fence));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks after fences, and operations of groups, that do not end: asks the other nodes whether their part will come, and reports what is stuck, once a generation.
+// Looks after fences, and operations of groups, that do not end: asks the other nodes whether their part will
+// come, and reports what is stuck, once a generation.
 //
-// Of a fence between nodes the lowest node that is in it reports for all. The loop's thread only.
+// The lowest node that is in a fence between nodes reports for all. The loop's thread only.
 #pragma once
 
 #include <chrono>
@@ -17,14 +18,9 @@ namespace weft::server {
 
 class FenceWatch {
  public:
-  /// stuck_after: 0: nothing is reported. cluster, exchanges: null where there is no other node.
-  FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster, Exchanges* exchanges,
+  /// stuck_after: 0: nothing is reported.
+  FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster& cluster, Exchanges& exchanges,
              std::chrono::seconds stuck_after);
-  /// As Rooms::join().
-  void join(Cluster& cluster, Exchanges& exchanges) noexcept {
-    cluster_ = &cluster;
-    exchanges_ = &exchanges;
-  }
 
   /// Exchanges may be under way now: looks after them until there are none. Without them no timer runs.
   void follow_exchanges();
@@ -41,8 +37,8 @@ class FenceWatch {
   Loop& loop_;
   Fences& fences_;
   Gatherings& gatherings_;
-  Cluster* cluster_;
-  Exchanges* exchanges_;
+  Cluster& cluster_;
+  Exchanges& exchanges_;
   const std::chrono::seconds stuck_after_;
   std::set<Exchanges::Key> reported_;  ///< exchanges that are under way
   std::unique_ptr<Timer> report_timer_, poll_timer_;

@@ -18,13 +18,14 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   }
   out.host = host_name_;
   out.pid = ::getpid();
-  if (cluster_ != nullptr) out.transport = cluster_->transport_description();
+  out.transport = cluster_.transport_description();
   const auto age = std::chrono::steady_clock::now() - started_;
   out.age_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(age).count());
   jobs_.each([&](const Job& job) { out.jobs.push_back(of(job)); });
   out.fences = fences_.open_parts();
   std::ranges::move(gatherings_.open_parts(), std::back_inserter(out.fences));
-  const auto counts = counts_of({&fences_, &exchange_, cards_.modex(), cluster_});
+  const auto counts =
+      counts_of({&fences_, &exchange_, cards_.modex(), cluster_.is_open() ? &cluster_ : nullptr});
   for (std::size_t i = 0; i < counts.size(); ++i) out.counters[i] = counts[i].value;
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this server reports of itself: its part of the cluster's report. Nothing is kept for it: the observer pays.
-// The loop's thread only.
+// What this server reports of itself: its part of the cluster's report. Nothing is kept for it: the observer
+// pays. The loop's thread only.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,8 @@ namespace weft::server {
 
 class OwnReport {
  public:
-  /// cluster: null where there is no other node.
   OwnReport(std::string host_name, Jobs& jobs, Cards& cards, CardExchange& exchange, Fences& fences,
-            Gatherings& gatherings, Cluster* cluster)
+            Gatherings& gatherings, Cluster& cluster)
       : host_name_(std::move(host_name)),
         jobs_(jobs),
         cards_(cards),
@@ -26,9 +25,6 @@ class OwnReport {
         gatherings_(gatherings),
         cluster_(cluster),
         started_(std::chrono::steady_clock::now()) {}
-
-  /// As Rooms::join().
-  void join(Cluster& cluster) noexcept { cluster_ = &cluster; }
 
   NodeReport make(const ReportRequest& request) const;
   /// Names, separated by commas.
@@ -45,7 +41,7 @@ class OwnReport {
   CardExchange& exchange_;
   Fences& fences_;
   Gatherings& gatherings_;
-  Cluster* cluster_;
+  Cluster& cluster_;
   const std::chrono::steady_clock::time_point started_;
 };
 

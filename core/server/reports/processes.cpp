@@ -38,13 +38,8 @@ std::string program_of(const Job& job, const store::RankEntry& entry) {
 
 }  // namespace
 
-Processes::Processes(const Jobs& jobs, Cluster* cluster) : jobs_(jobs) {
-  if (cluster != nullptr) join(*cluster);
-}
-
-void Processes::join(Cluster& cluster) {
-  cluster_ = &cluster;
-  cluster.rpc().on(RequestType::processes, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+Processes::Processes(const Jobs& jobs, Cluster& cluster) : jobs_(jobs), cluster_(cluster) {
+  cluster_.on(RequestType::processes, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = base::decode<ProcessesRequest>(body);
     const auto* job = request ? jobs_.find(request->nspace) : nullptr;
     if (job == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
@@ -77,11 +72,10 @@ void Processes::collect(const Job& job, Then then) const {
   all->rows.resize(job.view().ranks());
   for (std::uint32_t rank = 0; rank < all->rows.size(); ++rank) all->rows[rank].rank = rank;
   all->take(here(job));
-  if (cluster_ == nullptr) return;
   const auto request = base::encode(ProcessesRequest{job.nspace});
   for (const auto node : job.nodes)
-    if (node != cluster_->self() && cluster_->is_there(node))
-      cluster_->rpc().send(node, RequestType::processes, request, [all](pmix_status_t, Bytes body) {
+    if (node != cluster_.self() && cluster_.is_there(node))
+      cluster_.send(node, RequestType::processes, request, [all](pmix_status_t, Bytes body) {
         if (const auto rows = base::decode<ProcessRows>(body)) all->take(rows->rows);
       });
 }

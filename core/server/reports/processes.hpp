@@ -41,19 +41,17 @@ class Processes {
  public:
   using Then = std::function<void(const std::vector<ProcessRow>&)>;
 
-  /// cluster: null where there is no other node.
-  Processes(const Jobs& jobs, Cluster* cluster);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+  Processes(const Jobs& jobs, Cluster& cluster);
 
   /// Those of this node, in the order in which the host registered them.
   std::vector<ProcessRow> here(const Job& job) const;
-  /// All of the job, by rank. Of a node whose server is lost, and of one that never told, nothing but the ranks is known.
+  /// Collects the rows of all processes of the job, by rank. Where the server of a node is lost, or never
+  /// told, nothing but the ranks is known.
   void collect(const Job& job, Then then) const;
 
  private:
   const Jobs& jobs_;
-  Cluster* cluster_ = nullptr;
+  Cluster& cluster_;
 };
 
 /// An array of pmix_proc_info_t of these processes. Errors: no_memory.

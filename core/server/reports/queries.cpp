@@ -12,23 +12,17 @@ namespace weft::server {
 
 Queries::Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
                  const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
-                 GroupTable& groups, Cluster* cluster)
+                 GroupTable& groups, Cluster& cluster)
     : loop_(loop),
       cluster_name_(link::nspace_of(self)),
       jobs_(jobs),
       host_(host),
       own_(own),
       groups_(groups),
-      processes_(jobs, nullptr),
-      keys_(jobs, own, host_attributes, processes_, sets, groups) {
-  if (cluster != nullptr) join(*cluster);
-}
-
-void Queries::join(Cluster& cluster) {
-  cluster_ = &cluster;
-  processes_.join(cluster);
-  keys_.join(cluster.self());
-  cluster.rpc().on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+      cluster_(cluster),
+      processes_(jobs, cluster),
+      keys_(jobs, own, host_attributes, processes_, sets, groups, cluster) {
+  cluster_.on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = decode<ReportRequest>(body);
     if (!request) return reply(PMIX_ERR_NOT_SUPPORTED, {});
     reply(PMIX_SUCCESS, encode(own_.make(*request)));
@@ -68,13 +62,13 @@ void Queries::begin(const OpenRef& open, const pmix_proc_t& caller) {
   gather(open);
 }
 
-/// One thing after the other; each comes back here.
+/// Gathers one thing after the other; the end of each calls this again.
 void Queries::gather(const OpenRef& open) {
   if (gather_report(open) || gather_table(open)) return;
   reply(open);
 }
 
-/// True: it is under way.
+/// Gathers the report of the cluster. True: it is under way.
 bool Queries::gather_report(const OpenRef& open) {
   if (open->gathered.report) return false;
   bool is_needed = false, is_of_all = false;
@@ -92,7 +86,7 @@ bool Queries::gather_report(const OpenRef& open) {
   return true;
 }
 
-/// The same.
+/// Gathers the next table of processes. True: it is under way.
 bool Queries::gather_table(const OpenRef& open) {
   for (std::size_t i = 0; i < open->scopes.size(); ++i)
     for (const auto& key : open->query.items[i].keys) {
@@ -157,12 +151,11 @@ void Queries::ask_host(const OpenRef& open, data::Infos known,
 }
 
 void Queries::with_report(bool with_others, std::function<void(const ClusterReport&)> then) {
-  if (cluster_ != nullptr && with_others)
-    return Survey::run(loop_, *cluster_, cluster_name_, own_, std::move(then));
-  const NodeNumber self = cluster_ != nullptr ? cluster_->self() : 0;
+  if (with_others) return Survey::run(loop_, cluster_, cluster_name_, own_, std::move(then));
+  const auto self = cluster_.self();
   auto report = merged(cluster_name_, self, {{self, own_.host_name(), NodeEntry::State::here, own_.make({})}},
                        [this](const FenceName& name) { return own_.members_of(name); });
-  if (cluster_ != nullptr) report.size = cluster_->count();
+  report.size = cluster_.count();
   then(report);
 }
 

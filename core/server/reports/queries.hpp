@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Query_info, of clients, tools and the host: what other servers have to say for it is gathered, then each key is answered
-// (query_keys.hpp). What this server does not know, a client's or tool's query asks the host. The loop's thread only.
+// PMIx_Query_info, of clients, tools and the host: what other servers have to say for it is gathered, then
+// each key is answered (query_keys.hpp). The host is asked what this server does not know of a client's or
+// tool's query. The loop's thread only.
 #pragma once
 
 #include <functional>
@@ -20,16 +21,14 @@ class Queries {
   /// status: PMIX_ERR_PARTIAL_SUCCESS: only some keys are answered; PMIX_ERR_NOT_FOUND: none is.
   using Replied = std::function<void(pmix_status_t status, data::Infos results)>;
 
-  /// cluster: null where there is no other node.
   Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
           const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets, GroupTable& groups,
-          Cluster* cluster);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+          Cluster& cluster);
 
-  /// Of the host, which is not asked itself. caller: whose namespace is meant where a query names none.
+  /// A query of the host, which is not asked itself. caller: whose namespace is meant where a query names
+  /// none.
   void query(const pmix_proc_t& caller, link::Query query, Replied done);
-  /// Of a client or tool; the kernel says whose process it is.
+  /// A query of a client or tool; the kernel says whose process it is.
   void query(const ConnectionRef& connection, std::uint64_t tag, link::Query query);
 
  private:
@@ -57,7 +56,7 @@ class Queries {
   Host& host_;
   OwnReport& own_;
   GroupTable& groups_;
-  Cluster* cluster_ = nullptr;
+  Cluster& cluster_;
   Processes processes_;
   QueryKeys keys_;
 };

@@ -18,7 +18,8 @@ namespace {
 struct Known {
   std::string_view key, qualifiers;
 };
-// Besides these, the keys of PMIx_Get that are not of a rank's card: of the job, its session, applications, nodes and ranks.
+// Besides these, the keys of PMIx_Get that are not of a rank's card: of the job, its session, applications,
+// nodes and ranks.
 constexpr std::array known_keys = {
     Known{PMIX_QUERY_NAMESPACES, PMIX_QUERY_LOCAL_ONLY},
     Known{PMIX_QUERY_NAMESPACE_INFO, PMIX_NSPACE "," PMIX_QUERY_LOCAL_ONLY},
@@ -113,8 +114,8 @@ bool read_text(const data::Infos& infos, const char* key, std::string& out) {
   return true;
 }
 
-/// What runs in the job: the host's own words, or the lines of its applications with " : " between. Empty:
-/// the host has said neither.
+/// The command line of a job: the host's own words, or the lines of its applications with " : " between.
+/// Empty: the host has said neither.
 std::string command_line_of(const Job& job) {
   const auto text_in = [](const Result<data::Value>& value) -> std::string {
     const bool is_text = value && value->get().type == PMIX_STRING && value->get().data.string != nullptr;
@@ -212,8 +213,8 @@ std::string QueryKeys::namespaces(const QueryScope& scope, const Gathered& gathe
   return out;
 }
 
-/// An element for each namespace, or for the one that is named: an array of its name and what runs in it. Of one
-/// that is registered on other nodes only, the name.
+/// An element for each namespace, or for the one that is named: an array of its name and what runs in it. A
+/// namespace that is registered on other nodes only has the name alone.
 Result<data::Value> QueryKeys::namespace_info(const QueryScope& scope, const Gathered& gathered) const {
   data::Infos out;
   bool is_whole = true;
@@ -235,7 +236,7 @@ Result<data::Value> QueryKeys::namespace_info(const QueryScope& scope, const Gat
   return store::array_of(out);
 }
 
-/// Of this server: what a tool connects to. The host may have told a namespace another one.
+/// The URI of this server, which a tool connects to. The host may have told a namespace another one.
 Result<data::Value> QueryKeys::server_uri(const QueryScope& scope) const {
   if (!is_of_this_node(scope)) return fail(Errc::not_found, "of this node only");
   if (jobs_.find(scope.nspace) != nullptr) return of_realm(PMIX_SERVER_URI, scope);
@@ -243,7 +244,7 @@ Result<data::Value> QueryKeys::server_uri(const QueryScope& scope) const {
   return text(jobs_.server_uri());
 }
 
-/// Of those that have members on this node.
+/// Answers keys about groups that have members on this node.
 Result<data::Value> QueryKeys::of_groups(std::string_view key, const QueryScope& scope) const {
   if (key == PMIX_QUERY_NUM_GROUPS) return data::Value::of_size(groups_.size());
   if (key == PMIX_QUERY_GROUP_NAMES) {
@@ -262,7 +263,7 @@ Result<data::Value> QueryKeys::of_sets(std::string_view key, const QueryScope& s
   return procs_in(sets_.find(scope.set));
 }
 
-/// Of the node that the qualifiers name, or of all.
+/// The rows of the node that the qualifiers name, or of all nodes.
 Result<data::Value> QueryKeys::table(const QueryScope& scope, std::vector<ProcessRow> rows) const {
   const auto& job = *jobs_.find(scope.nspace);
   auto node = scope.how.nodeid;
@@ -302,7 +303,7 @@ Result<data::Value> QueryKeys::job_status(const QueryScope& scope) const {
 }
 
 bool QueryKeys::is_of_this_node(const QueryScope& scope) const {
-  if (scope.how.nodeid && *scope.how.nodeid != self_) return false;
+  if (scope.how.nodeid && *scope.how.nodeid != cluster_.self()) return false;
   return scope.how.hostname.empty() || scope.how.hostname == own_.host_name();
 }
 

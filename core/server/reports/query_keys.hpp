@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this server can answer of a query by itself: each key, and what its qualifiers mean. The loop's thread only.
+// What this server can answer of a query by itself: each key, and what its qualifiers mean. The loop's thread
+// only.
 #pragma once
 
 #include <map>
@@ -30,7 +31,7 @@ struct QueryScope {
   static Result<QueryScope> parse(const data::Infos& qualifiers, const pmix_proc_t& caller);
 };
 
-/// What other servers have said for a query.
+/// The answers of other servers for a query.
 struct Gathered {
   std::optional<ClusterReport> report;
   std::map<std::string, std::vector<ProcessRow>, std::less<>> tables;  ///< by namespace
@@ -39,15 +40,15 @@ struct Gathered {
 class QueryKeys {
  public:
   QueryKeys(const Jobs& jobs, const OwnReport& own, const HostAttributes& host_attributes,
-            const Processes& processes, const ProcessSets& sets, const GroupTable& groups)
+            const Processes& processes, const ProcessSets& sets, const GroupTable& groups,
+            const Cluster& cluster)
       : jobs_(jobs),
         sets_(sets),
         groups_(groups),
         own_(own),
         host_attributes_(host_attributes),
-        processes_(processes) {}
-  /// self: this server's number in its cluster; 0 where there is none.
-  void join(NodeNumber self) noexcept { self_ = self; }
+        processes_(processes),
+        cluster_(cluster) {}
 
   static bool needs_report(std::string_view key, const QueryScope& scope);
   static bool needs_table(std::string_view key, const QueryScope& scope);
@@ -73,7 +74,7 @@ class QueryKeys {
   const OwnReport& own_;
   const HostAttributes& host_attributes_;
   const Processes& processes_;
-  NodeNumber self_ = 0;
+  const Cluster& cluster_;
 };
 
 }  // namespace weft::server

@@ -31,7 +31,7 @@ void add(FenceReport& fence, NodeNumber node, const FencePart& part) {
 }
 
 void finish(FenceReport& fence) {
-  // That a node waits for another, which itself waits for its ranks, is nothing new.
+  // A node that waits for another node, which itself waits for its ranks, says nothing new.
   if (!fence.missing.empty() || !fence.silent.empty()) fence.waits_for.clear();
   std::sort(fence.waits_for.begin(), fence.waits_for.end());
   fence.waits_for.erase(std::unique(fence.waits_for.begin(), fence.waits_for.end()), fence.waits_for.end());

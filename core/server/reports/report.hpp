@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server reports of itself to observers, and the reports of all servers merged into one of the cluster.
-// Pure data: own_report.cpp fills it in, survey.hpp gathers it. docs/design/report.md.
+// What a server reports of itself to observers, and the reports of all servers merged into one of the
+// cluster. Pure data: own_report.cpp fills it in, survey.hpp gathers it. docs/design/report.md.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ inline bool is_valid(const NodeReport& report) {
   return report.counters.size() == count_of_counters();
 }
 
-/// What a node is asked: everything, or only its part in these fences.
+/// The request for a report: everything, or only its part in these fences.
 struct ReportRequest {
   static constexpr auto wire_version = report_version;
   std::uint8_t everything = 1;
@@ -101,7 +101,8 @@ struct ClusterReport {
 
 /// The nodes that take part in a fence, ascending; empty: not known.
 using MembersOf = std::function<std::vector<NodeNumber>(const FenceName&)>;
-/// Fences that some node has told of, and for each node those of them that it belongs to and was silent about.
+/// Fences that some node has told of, and for each node those of them that it belongs to and was silent
+/// about.
 std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nodes, const MembersOf& members);
 ClusterReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
                      const MembersOf& members);

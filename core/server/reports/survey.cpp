@@ -62,7 +62,7 @@ void Survey::ask(NodeNumber node, const ReportRequest& request) {
   const auto answered = [self = shared_from_this(), node, round = round_](pmix_status_t status, Bytes body) {
     if (round == self->round_) self->take(node, status, body);  // else it comes too late
   };
-  cluster_.rpc().send(node, RequestType::report, encode(request), answered);
+  cluster_.send(node, RequestType::report, encode(request), answered);
 }
 
 void Survey::take(NodeNumber node, pmix_status_t status, Bytes body) {

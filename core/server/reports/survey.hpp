@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks all servers of the cluster for their reports, and merges them into one.
 //
-//   every other node: tell me everything -> in which fences are you? -> nodes that belong to a fence of another node
-//   and did not name it: what is your part in that one? -> merged()
+//   every other node: tell me everything -> in which fences are you? -> nodes that belong to a fence of
+//   another node and did not name it: what is your part in that one? -> merged()
 // Cost      One or two requests a node when an observer asks; else nothing.
 // Silence   A server that has not answered after `limit` is silent in the report. A survey always ends.
 // Threads   The server's loop.

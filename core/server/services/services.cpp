@@ -101,7 +101,8 @@ void Services::serve(const Requester& from, link::Allocate message) {
   host_.allocate(from.proc(), std::move(message), answering(from));
 }
 
-/// Clean-up is the server's own work; all else is the host's. Where there is both and no host for the rest, nothing is done.
+/// Clean-up is the server's own work; all else is the host's. Where there is both and no host for the rest,
+/// nothing is done.
 void Services::serve(const Requester& from, link::JobControl message) {
   const auto& infos = message.directives;
   const bool has_others = std::any_of(infos.data(), infos.data() + infos.size(), [](const pmix_info_t& info) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients ask of the host, and operations at which several meet: each request becomes the upcall that it is for, and the host's answer the reply. Without the
-// upcall the reply is PMIX_ERR_NOT_SUPPORTED. The loop's thread only.
+// What clients ask of the host, and operations at which several meet: each request becomes the upcall that it
+// is for, and the host's answer the reply. Without the upcall the reply is PMIX_ERR_NOT_SUPPORTED. The loop's
+// thread only.
 // Source: PMIx Standard, chapter "Server-specific interfaces", "Server Function Pointers".
 #pragma once
 
@@ -13,7 +14,7 @@ namespace weft::server {
 
 class Services {
  public:
-  /// What processes ask of each other.
+  /// The rooms that serve what processes ask of each other.
   struct Groups {
     GroupTable& table;
     Gatherings& gatherings;

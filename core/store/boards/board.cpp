@@ -37,13 +37,14 @@ std::uint64_t Board::next_word(std::uint64_t w, bool failed) noexcept {
   return std::uint64_t{generation_of(w) + 1} << 32 | std::uint64_t{history} << 16;
 }
 
-/// store(): what the member says with its arrival, into its own cell. ends(): does the last arrival end the generation?
+/// store(): what the member says with its arrival, into its own cell. ends(): does the last arrival end the
+/// generation?
 template <class Store, class Ends>
 inline Board::Arrival Board::arrive_with(std::uint32_t me, Generation generation, Incarnation incarnation,
                                          Store&& store, Ends&& ends) noexcept {
   auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1, W3
-  // After the word: with a word of reopen() comes its incarnation. The closed bit does not matter to a member that
-  // holds the board: the server is about to see that, and to take the bit back.
+  // After the word: with a word of reopen() comes its incarnation. The closed bit does not matter to a member
+  // that holds the board: the server is about to see that, and to take the bit back.
   if (incarnation_.load(std::memory_order_relaxed) >> 1 != incarnation) return Arrival::closed;
   if (broken(generation)) {
     // For a host that is to hear of it, by a message that follows.
@@ -83,7 +84,8 @@ Board::Arrival Board::arrive_alike(std::uint32_t me, Generation generation, std:
                      [&] { return !remote() && common_tag(members) != 0; });
 }
 
-/// All members are counted, but perhaps for the caller, which has stored its own: their tags came with the word that says so (I8).
+/// All members are counted, but perhaps for the caller, which has stored its own: their tags came with the
+/// word that says so (I8).
 std::uint64_t Board::common_tag(std::uint32_t members) const noexcept {
   const auto tag = cells()[0].tag.load(std::memory_order_relaxed);
   for (std::uint32_t i = 1; i < members; ++i)
@@ -165,8 +167,8 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
 Generation Board::dissolve(std::int32_t why) noexcept {
   broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),
                     std::memory_order_release);  // BD.Q1 -> Q2
-  // Where a last arriver ends it meanwhile, members that have not seen "broken" may be at the next, and at none behind that. More
-  // turns than that are damage.
+  // Where a last arriver ends it meanwhile, members that have not seen "broken" may be at the next, and at
+  // none behind that. More turns than that are damage.
   for (unsigned turns = 4;; --turns) {
     const auto open = open_generation();
     broken_from_.store(known | open, std::memory_order_seq_cst);  // BD.B1 -> B2
@@ -197,7 +199,8 @@ bool Board::rejoin(std::uint32_t member) noexcept {
   cell.held.store(free_mark(incarnation_.load(std::memory_order_relaxed) >> 1),
                   std::memory_order_release);  // BD.K3 -> K4
   if (lost_count_.fetch_sub(1, std::memory_order_relaxed) > 1) {
-    // Another member is still lost. The cells say which; a loop over them would trust a count that clients write.
+    // The board stays broken: another member is still lost. The cells say which, but a loop over them would
+    // trust a count that clients write.
     const auto why = broken_why_.load(std::memory_order_relaxed);
     if (static_cast<std::uint32_t>(why >> 32) == member)
       broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),

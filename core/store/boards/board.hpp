@@ -1,38 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the local members of a set of processes meet: arrival at a fence, by identity and generation. A whole job has
-// a board of its own; other sets have boards of a pool (board_pool.hpp), which are closed and reopened for other sets.
+// Where the local members of a set of processes meet: arrival at a fence, by identity and generation. A whole
+// job has a board of its own; other sets have boards of a pool (board_pool.hpp), which are closed and
+// reopened for other sets.
 //
 //   | word, 1 line | waiting, 1 line | verdict, 1 line+ (server) | cells: 1 line a member |
 //   word = generation:32 | history:16 | count:16
 //
-// I1  `word` is the only thing that all members write, by compare-and-swap. It names the open generation, how many
-//     arrived at it, and in bit i of history whether generation - 1 - i ended without success. One CAS opens the
-//     next generation: by the last arriver, or by the server (failure; success where other nodes take part).
-// I2  A member arrives at generation g only while `word` says g, and stores its own cell before it counts itself:
-//     a reader that counts `count` arrivals finds their names in the cells.
+// I1  `word` is the only thing that all members write, by compare-and-swap. `word` names the open generation,
+//     how many arrived at it, and in bit i of history whether generation - 1 - i ended without success. A
+//     single CAS opens the next generation: the last arriver's, or the server's (failure; success where other
+//     nodes take part).
+// I2  A member arrives at generation g only while `word` says g, and stores its own cell before it counts
+//     itself: a reader that counts `count` arrivals finds their names in the cells.
 // I3  The verdict of a failed generation is written by the server before the CAS that sets its history bit.
-// I4  `broken_from` names the first generation that cannot complete because a member is gone. A generation that
-//     a member is counted in when the server learns of the loss is not left to it: one CAS ends it, the server's
-//     or the last arriver's, so all members read the same end.
+// I4  `broken_from` names the first generation that cannot complete because a member is gone. A generation
+//     that a member is counted in when the server learns of the loss is not left to it: one CAS ends it, the
+//     server's or the last arriver's, so all members read the same end.
 // I5  `cell.lost` is the server's: the status with which that member went, 0 while it is there. The board is
-//     broken while one is not 0; a member that comes back starts at a generation that no member is counted in.
+//     broken while one is not 0; a member that comes back starts at a generation that no member is counted
+//     in.
 // I6  A board of the pool has an incarnation for each set that it served, 1 or more. A member holds the board
-//     (`cell.held`) from its first open fence until it has read the end of its last; the server closes a board that no
-//     member holds. Member: store `held`, then load `incarnation_`; server: store "closed", then load each `held`; all
-//     four seq_cst, so one of them sees the other. So no fence is open on a closed board, and none is begun.
-// I7  reopen() changes the incarnation before the word, and goes on with the generation numbers: a member of an earlier
-//     incarnation that the server gave up as lost, but whose process runs, finds another incarnation or fails its CAS.
-// I8  At a board of groups a member stores a tag in its cell as it arrives, before it counts itself. The last arriver ends
-//     the generation if all tags are the same and all members are here; else it leaves the full generation to the server. It compares before its
-//     CAS: until the generation ends no member stores another tag, and if it ends meanwhile the CAS fails. For the same reason the server,
-//     which counts a full generation first, finds the tags of that generation.
-// I9  dissolve() ends one generation without success, and none after it: "broken" is said before that CAS, so a
-//     member that does not see it has arrived at a generation that a CAS of the server is still to end.
-// Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which sees it
-//     die, ends or breaks the open generation, so no member waits for a count that cannot be reached.
+//     (`cell.held`) from its first open fence until it has read the end of its last; the server closes a
+//     board that no member holds. Member: store `held`, then load `incarnation_`; server: store "closed",
+//     then load each `held`; all four seq_cst, so one of them sees the other: no fence is open on a closed
+//     board, and none is begun.
+// I7  reopen() changes the incarnation before the word, and goes on with the generation numbers: a member of
+//     an earlier incarnation that the server gave up as lost, but whose process runs, finds another
+//     incarnation or fails its CAS.
+// I8  At a board of groups a member stores a tag in its cell as it arrives, before it counts itself. The last
+//     arriver ends the generation if all tags are the same and all members are here; else it leaves the full
+//     generation to the server. The arriver compares before its CAS: until the generation ends no member
+//     stores another tag, and if it ends meanwhile the CAS fails. For the same reason the server, which
+//     counts a full generation first, finds the tags of that generation.
+// I9  dissolve() ends one generation without success, and none after it: "broken" is said before that CAS, so
+//     a member that does not see it has arrived at a generation that a CAS of the server is still to end.
+// Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which
+//     sees it die, ends or breaks the open generation, so no member waits for a count that cannot be reached.
 //     A member that dies after the CAS that completed the generation but before the wake: sleepers look again
 //     after one slice (transport/shm/wait.hpp).
-//     A member that dies holding the board keeps it from being closed until the server has called lose() for it.
+//     A member that dies holding the board keeps it from being closed until the server has called lose() for
+//     it.
 #pragma once
 
 #include <array>
@@ -46,7 +53,7 @@ namespace weft::store {
 using Generation = std::uint32_t;
 using Incarnation = std::uint32_t;  ///< 31 bits; 0: the board of a whole job, which is never closed
 
-/// What a member says with its arrival.
+/// The wishes that a member states with its arrival.
 struct Wants {
   constexpr Wants(bool cards = false, bool told = false, bool info = false) noexcept
       : collect(cards), directives(told), generated(info) {}
@@ -101,49 +108,57 @@ class Board {
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
   [[gnu::hot]] Arrival arrive(std::uint32_t me, Generation generation, Wants wants = {},
                               Incarnation incarnation = 0) noexcept;
-  /// The same at a board of groups: full, too, where the members' tags differ, or are 0. members: by the caller's own count.
+  /// arrive() at a board of groups: the outcome is `full`, too, where the members' tags differ, or are 0.
+  /// members: by the caller's own count.
   [[gnu::hot]] Arrival arrive_alike(std::uint32_t me, Generation generation, std::uint64_t tag,
                                     std::uint32_t members, Incarnation incarnation) noexcept;
-  /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the board is
-  /// closed, or already held as this member (by the server's stand-in for it).
+  /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the
+  /// board is closed, or already held as this member (by the server's stand-in for it).
   bool hold(std::uint32_t me, Incarnation incarnation) noexcept;
   void let_go(std::uint32_t me, Incarnation incarnation) noexcept;
-  /// Server, when this member has arrived, or was turned away from a broken board: what it wants of that fence.
+  /// Server, when this member has arrived, or was turned away from a broken board: what it wants of that
+  /// fence.
   Wants wants_of(std::uint32_t member) const noexcept;
   /// Server, once all have arrived: what one of them at least wants. members: by the server's own count.
   Wants wanted(std::uint32_t members) const noexcept;
-  /// Board of groups, once all have arrived: the tag of all; 0: they differ. members: by the reader's own count.
+  /// Board of groups, once all have arrived: the tag of all; 0: they differ. members: by the reader's own
+  /// count.
   std::uint64_t common_tag(std::uint32_t members) const noexcept;
   /// Server, once all have arrived: directives of this member belong to the generation.
   bool directives_follow(std::uint32_t member) const noexcept {
     return (cells()[member].wants.load(std::memory_order_relaxed) & directives_bit) != 0;
   }
-  /// Exact for a member that asks about its newest generation, however many failed without it since; for older
-  /// ones (threads that fence side by side) within the last 16.
+  /// Exact for a member that asks about its newest generation, however many failed without it since; for
+  /// older ones (threads that fence side by side) within the last 16.
   [[gnu::hot]] Outcome outcome(Generation generation) const noexcept;
-  /// Status and blame of a generation that failed or is broken; {PMIX_ERROR, no_member} if that is not known any more.
+  /// Status and blame of a generation that failed or is broken; {PMIX_ERROR, no_member} if that is not known
+  /// any more.
   Verdict verdict(Generation generation) const noexcept;
   [[gnu::hot]] bool broken(Generation generation) const noexcept;
 
-  /// Server: ends the open generation. False: it was not `generation`, or not full where success was asked for.
+  /// Server: ends the open generation. False: it was not `generation`, or not full where success was asked
+  /// for.
   bool complete(Generation generation) noexcept;
   bool abort(Generation generation, Verdict verdict) noexcept;
-  /// Server: `member` is gone and will not arrive again. status: not 0. True: the open generation has ended with it.
+  /// Server: `member` is gone and will not arrive again. status: not 0. True: the open generation has ended
+  /// with it.
   bool lose(std::uint32_t member, std::int32_t status) noexcept;
   /// Server: `member` is back (a new process under the same identity, or a second Init). True: as lose().
   bool rejoin(std::uint32_t member) noexcept;
-  /// Server, board of groups: the open generation ends with this status, and each that a member comes for later (I9).
-  /// Returns that generation; all before it have succeeded.
+  /// Server, board of groups: the open generation ends with this status, and each that a member comes for
+  /// later (I9). Returns that generation; all before it have succeeded.
   Generation dissolve(std::int32_t why) noexcept;
-  /// Server, a dissolved board: the process of `member` has ended, so what it holds keeps the board from nothing.
+  /// Server, a dissolved board: the process of `member` has ended, so what it holds keeps the board from
+  /// nothing.
   void forget_hold(std::uint32_t member, std::int32_t why) noexcept {
     cells()[member].lost.store(why, std::memory_order_relaxed);
   }
-  /// Server, board of the pool: from here on no member begins a fence. False: a member holds it, it stays open.
+  /// Server, board of the pool: from here on no member begins a fence. False: a member holds it, it stays
+  /// open.
   /// members: by the server's own count, as everywhere.
   bool close(std::uint32_t members) noexcept;
-  /// Server: a closed board, or zeroed memory, serves a set of `members` from here on. incarnation: another than before,
-  /// not 0.
+  /// Server: a closed board, or zeroed memory, serves a set of `members` from here on. incarnation: another
+  /// than before, not 0.
   void reopen(std::uint32_t members, bool remote, Incarnation incarnation) noexcept;
 
   Generation open_generation() const noexcept {
@@ -193,7 +208,8 @@ class Board {
   Cell* cells() noexcept { return reinterpret_cast<Cell*>(this + 1); }
   const Cell* cells() const noexcept { return reinterpret_cast<const Cell*>(this + 1); }
 
-  /// The word changes at most once a member in a generation. A change more often than this is damage, and ends the loop.
+  /// The word changes at most once a member in a generation. A change more often than this is damage, and
+  /// ends the loop.
   static constexpr std::uint32_t most_changes = 2 * max_members;
 
   static constexpr std::uint32_t collect_bit = 1, directives_bit = 2, generated_bit = 4;  // of Cell::wants

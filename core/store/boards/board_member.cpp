@@ -4,7 +4,7 @@
 namespace weft::store {
 
 void BoardMember::ask_notice() noexcept {
-  // One wish stands for all open fences of this member; a second is not counted.
+  // A member's first wish stands for all its open fences; a second is not counted.
   const auto wished = board_.cell(me_).notify.load(std::memory_order_acquire);  // BD.M2 <- M1
   if (wished == 0) board_.ask_notice(me_);
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the members of a set have made at their board of groups, for the server, which is not asked: the names that go with the generations.
-// The tags in the cells are hashes only. It lies behind the cells of a board of groups.
+// The ledger tells the server, which is not asked, which groups the members of a set have made at their board
+// of groups: the names that go with the generations, since the tags in the cells are hashes only. The ledger
+// lies behind the cells of a board of groups.
 //
 //   | read, 1 line | records: one a generation, in turn |
 //
-// L1  One writer: the member with the first cell (group rank 0). It writes the record of a generation before it arrives there; the
-//     generation's end publishes the record (BD.W1), and a record counts if its generation has ended with success.
-// L2  The server says in `read` up to which generation it has copied the records. The writer leaves `records` generations before
-//     that alone, so no record is written while the server reads it.
-//     Where other nodes take part the server reads the record of a full generation before it ends it: the members have arrived with a tag
-//     of the same name, so the record is there.
-// L3  The server trusts nothing: it keeps its own count, and checks generation, kind and length of its copy of a record.
+// L1  One writer: the member with the first cell (group rank 0), which writes the record of a generation
+//     before it arrives there; the generation's end publishes the record (BD.W1), and a record counts if its
+//     generation has ended with success.
+// L2  The server says in `read` up to which generation it has copied the records. The writer leaves `records`
+//     generations before that alone, so no record is written while the server reads it.
+//     Where other nodes take part the server reads the record of a full generation before it ends it: the
+//     members have arrived with a tag of the same name, so the record is there.
+// L3  The server trusts nothing: it keeps its own count, and checks generation, kind and length of its copy
+//     of a record.
 // Crash: a writer that dies before it arrives leaves a record of a generation that does not end with success.
 #pragma once
 
@@ -32,8 +35,8 @@ struct GroupRecord {
   std::string name;
 };
 
-/// What the members say with their arrival; never 0. adjusts: a fence that goes on without members that leave (PMIX_GROUP_FT_COLLECTIVE), by
-/// the caller's directive.
+/// The tag that the members store with their arrival; never 0. adjusts: a fence that goes on without members
+/// that leave (PMIX_GROUP_FT_COLLECTIVE), by the caller's directive.
 std::uint64_t tag_of(GroupAct act, std::string_view name, bool adjusts = false) noexcept;
 
 class GroupLedger {
@@ -59,7 +62,8 @@ class GroupLedger {
     return (generation - read_.load(std::memory_order_relaxed)) % (records / 2) == 0;
   }
 
-  /// Server: the record of a generation that has ended with success, is newer than what it has read, and not by more than `records`.
+  /// Server: the record of a generation that has ended with success, is newer than what it has read, and not
+  /// by more than `records`.
   /// Nothing: damage.
   std::optional<GroupRecord> read(Generation generation) const {
     Record copy;

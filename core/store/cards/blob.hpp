@@ -29,7 +29,8 @@ std::vector<std::byte> finish_blob(data::Writer blob);
 /// The blob of a node where the fence failed. status: not PMIX_SUCCESS.
 std::vector<std::byte> failure_blob(std::int32_t status);
 
-/// Calls see() with each blob. Errors: corrupt (also a kind that is not known here); see() may have been called for those before.
+/// Calls see() with each blob. Errors: corrupt (also a kind that is not known here); see() may have been
+/// called for those before.
 Result<void> read_blobs(Bytes blobs, const std::function<void(BlobKind, Bytes body)>& see);
 
 /// How many blobs of that kind there are; 0 where they are damaged.

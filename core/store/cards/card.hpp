@@ -50,8 +50,8 @@ struct Card {
   std::span<const CardRecord> records;  ///< for other nodes, oldest first
 };
 
-/// Calls see() with each complete card of all blobs of cards. Errors: corrupt; see() may have been called for cards before the
-/// damaged one.
+/// Calls see() with each complete card of all blobs of cards. Errors: corrupt; see() may have been called for
+/// cards before the damaged one.
 Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see);
 
 /// The layout of a card on its own node (JobHeader::card_first and card_capacity of the job there): `first`
@@ -80,9 +80,9 @@ struct CardImage {
 /// header: KeyedLog::Header, or the start of it with the published length. A pure function that trusts no
 /// byte; the records borrow from the window.
 /// Errors: corrupt (an impossible length). again: the bytes do not agree with each other, because the rank
-/// was writing while they were read, or they are not what it wrote. The caller then reads the same range once more: by then everything that
-/// the first image declared as published is complete; if the bytes still do not agree, the rank has damaged
-/// its card.
+/// was writing while they were read, or they are not what it wrote. The caller then reads the same range once
+/// more: by then everything that the first image declared as published is complete; if the bytes still do not
+/// agree, the rank has damaged its card.
 Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardShape shape,
                                   const RecordCheck& check);
 

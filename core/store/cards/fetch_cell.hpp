@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A local rank wants the card of a rank on another node: its request to the server and the reply. One cell a local rank, in
-// the job's control area. The card itself goes where every process of the node sees it; the reply says only that it is
-// there, or why not.
+// A local rank wants the card of a rank on another node: its request to the server and the reply. Each local
+// rank has one cell, in the job's control area. The card itself goes where every process of the node sees it;
+// the reply says only that it is there, or why not.
 //
 //   | asked = number:32 | rank:32 | answered = number:32 | outcome:32 | seen:32 | until:32 |   | waiting, 1 line |
 //
-// `seen` is the link to the rank's newest remote piece (RemoteCards) at the requester's last lookup, which failed. Where the
-// server has appended another piece since, it replies at once instead of fetching.
+// `seen` is the link to the rank's newest remote piece (RemoteCards) at the requester's last lookup, which
+// failed. Where the server has appended another piece since, it replies at once instead of fetching.
 //
-// I1  `asked`, `seen` and `until` are written by the rank's own process, one request at a time; `answered` by the server.
-// I2  Requests are numbered from 1. A request has its reply when `answered` has its number. A rank that gives up makes its
-//     next request with the next number, and never takes the reply to the one before for its own.
-// I3  The server trusts none of it: an unknown rank gets a reply, a number that has its reply is no request, and a wrong
-//     `seen` or `until` costs the requester a lookup, a read or a wait.
-// Crash: of the rank: a reply that no process reads. Of the server: the rank's wait looks after each slice whether its
-//     server lives.
+// I1  `asked`, `seen` and `until` are written by the rank's own process, one request at a time; `answered` by
+//     the server.
+// I2  Requests are numbered from 1. A request has its reply when `answered` has its number. A rank that gives
+//     up makes its next request with the next number, and never takes the reply to the one before for its
+//     own.
+// I3  The server trusts none of it: an unknown rank gets a reply, a number that has its reply is no request,
+//     and a wrong `seen` or `until` costs the requester a lookup, a read or a wait.
+// Crash: a rank that dies leaves a reply that no process reads. A server that dies ends the rank's wait,
+//     which looks after each slice whether its server lives.
 #pragma once
 
 #include <atomic>
@@ -28,7 +30,7 @@ class alignas(64) FetchCell {
  public:
   static constexpr std::uint32_t anything = ~std::uint32_t{0};  ///< as `seen`: no link
 
-  /// What the server does about a rank that has committed nothing yet.
+  /// The time of the reply about a rank that has committed nothing yet.
   enum class Until : std::uint32_t {
     commit = 0,  ///< it replies when the rank has committed, or has ended
     now = 1,     ///< it replies what it knows

@@ -76,8 +76,8 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
 }
 
 Result<void> KeyedLog::back(std::uint64_t end) noexcept {
-  // The kernel maps up to 16 present pages around a fault: pages that come 16 at a time cost each reader of a card one fault for
-  // all of them.
+  // The kernel maps up to 16 present pages around a fault: pages that come 16 at a time cost each reader of a
+  // card one fault for all of them.
   const bool is_card = rest_ != nullptr;
   const std::uint64_t granule = is_card ? 16 * shm::page_bytes : shm::page_bytes;
   std::byte* const piece = is_card ? rest_ : data_ - sizeof(Header);

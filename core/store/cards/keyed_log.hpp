@@ -19,8 +19,8 @@
 // I1  One writer: a process, whose threads share a lock. All other processes only read.
 // I2  Bytes below `published` never change; it only grows, by whole records, and stays a multiple of 8.
 // I3  heads[b] is 0 or 1 + the offset/8 of the newest record of bucket b; a record's `previous` has the same
-//     form and is strictly before the record. So every chain ends, even a damaged one: a reader rejects a
-//     link that does not go backwards.
+//     form and is strictly before the record. Every chain therefore ends, even a damaged one: a reader
+//     rejects a link that does not go backwards.
 // I4  A head is stored after `published` covers its record. A newer record of a key hides the older ones.
 // I5  Offsets, never pointers. Capacity and bucket count are in the job header, which only the server writes:
 //     a client can damage the bytes of its own card, not their bounds.
@@ -106,14 +106,15 @@ class KeyedLog {
   /// padding. Trusts no byte.
   /// Errors: corrupt (the record does not fit into them).
   static Result<std::uint64_t> read_record(Bytes bytes, Record& out) noexcept;
-  /// True if these are the bytes of a complete record as its writer left them at `offset`; false after a torn read from
-  /// another node, or a forged one where the check has a key.
+  /// True if these are the bytes of a complete record as its writer left them at `offset`; false after a torn
+  /// read from another node, or a forged one where the check has a key.
   static bool is_intact(Bytes record, std::uint64_t offset, const RecordCheck& check) noexcept;
   /// True if no record starts here: the rest of a first piece whose log continues in the second.
   static bool is_gap(Bytes rest_of_piece) noexcept;
 
-  /// Writer only, in shared memory, before the appends that take the log to `end`: there are pages for them. The pages of the
-  /// header, the heads and all of a first piece are there already. Errors: no_space (of memory).
+  /// Writer only, in shared memory, before the appends that take the log to `end`: there are pages for them.
+  /// The pages of the header, the heads and all of a first piece are there already. Errors: no_space (of
+  /// memory).
   Result<void> back(std::uint64_t end) noexcept;
   /// Writer only. Errors: no_space, invalid (key over 511 bytes, scope over 15); the log is unchanged then.
   Result<void> append(const Record& record) noexcept;
@@ -151,7 +152,8 @@ class KeyedLog {
   std::uint64_t published() const noexcept {
     return std::min(header_->published.load(std::memory_order_acquire), readable_);  // KL.P2 <- P1
   }
-  /// For a reader that has no more than the first `end` bytes of the data mapped: what is published behind them does not count.
+  /// For a reader that has no more than the first `end` bytes of the data mapped: what is published behind
+  /// them does not count.
   void read_up_to(std::uint64_t end) noexcept { readable_ = end; }
   /// There is more by now than read_up_to() allows, so that a find() may have come to a record behind it.
   bool has_more() const noexcept { return header_->published.load(std::memory_order_relaxed) > readable_; }

@@ -21,16 +21,16 @@
 // I1  One writer: the server's loop thread. All other processes map the cards read-only.
 // I2  Bytes that a link leads to never change. A link is stored after the whole piece that it leads to.
 // I3  The link of a piece to the one before it goes strictly backwards, and its records end before the piece
-//     that led to it. So every walk ends. A reader rejects anything else, because the job may be retired
+//     that led to it, so every walk ends. A reader rejects anything else, because the job may be retired
 //     during the read: the reader then finds zeros, or the bytes of another job, and stays within the
 //     capacity.
 // I4  In a piece a later record of a key hides an earlier one, in a chain a newer piece an older one.
 // I5  The ends of a chain grow, and each piece begins in the rank's log no later than the one before it
 //     ended: in whatever order fences and fetches bring records, no older record hides a newer one and none
 //     in between is missing.
-// I6  `exchanged` is stored after all that a full fence of the whole job brought. A rank whose link leads below
-//     it has had nothing brought since: a key that is not in its pieces was not committed when that rank
-//     arrived at the fence.
+// I6  `exchanged` is stored after all that a full fence of the whole job brought. A rank whose link leads
+//     below it has had nothing brought since: a key that is not in its pieces was not committed when that
+//     rank arrived at the fence.
 // Crash: `used` is stored before the link. A writer that dies in between leaves bytes that no link leads to,
 // and that no later writer overwrites.
 #pragma once
@@ -71,8 +71,8 @@ class RemoteCards {
       : header_(reinterpret_cast<Header*>(memory)), data_(memory + sizeof(Header)), capacity_(capacity) {}
 
   /// Writer only. Appends a piece to the chain that `link` leads to; none if nothing in it is new. Errors,
-  /// with nothing changed then: again (a part before it is missing, I5), no_space (here or of memory), invalid (a key of no or
-  /// more than 511 bytes, a scope that stays on its node, an impossible position).
+  /// with nothing changed then: again (a part before it is missing, I5), no_space (here or of memory),
+  /// invalid (a key of no or more than 511 bytes, a scope that stays on its node, an impossible position).
   Result<void> append(std::atomic<Link>& link, const Card& card) noexcept;
 
   /// Writer only. A full fence of the whole job has ended, and all that it brought is appended.
@@ -89,15 +89,16 @@ class RemoteCards {
   /// Any process. The position up to which the rank's own log is known here; 0: not at all.
   std::uint64_t known(Link link) const noexcept;
 
-  /// Any process. link: loaded with acquire (RC.R2 <- R1). hash: hash_key(key). The newest record of that key whose scope's
-  /// bit is set in `scopes`. Cost: the entries of the rank's pieces, newest first. Errors: not_found, corrupt.
+  /// Any process. link: loaded with acquire (RC.R2 <- R1). hash: hash_key(key). The newest record of that key
+  /// whose scope's bit is set in `scopes`. Cost: the entries of the rank's pieces, newest first. Errors:
+  /// not_found, corrupt.
   Result<CardRecord> find(Link link, std::string_view key, std::uint64_t hash,
                           std::uint32_t scopes) const noexcept;
 
   /// Any process. All records of a rank, oldest first. Errors: corrupt.
   Result<std::vector<CardRecord>> all(Link link) const;
 
-  /// The same for a reader that has no more than the first `bytes` of them mapped.
+  /// A view of these cards for a reader that has no more than the first `bytes` of them mapped.
   RemoteCards up_to(std::uint64_t bytes) const noexcept {
     auto out = *this;
     out.capacity_ = std::min(capacity_, bytes);

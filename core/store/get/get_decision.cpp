@@ -112,7 +112,8 @@ GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
   facts.sees_jobs = job.has_cards();
   if (how.optional || !facts.sees_jobs)
     return facts;  // such a Get ends, or is asked of the server, before what the rank has done matters
-  // The state first: a rank commits before it ends, so one that is seen to have ended has its last commit seen, too.
+  // The state first: a rank commits before it ends, so one that is seen to have ended has its last commit
+  // seen, too.
   const auto state = job.local(index).state.load(std::memory_order_acquire);  // LO.S2 <- S1
   facts.ended = state == Local::gone || state == Local::finalized;
   facts.committed = !job.card(index).empty();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a Get does next. A hit never comes here; what is missed is decided by one pure function, in the client before it
-// asks its server, and in the server each time that something about the rank has changed.
+// What a Get does next. A hit never comes here; what is missed is decided by one pure function, in the client
+// before it asks its server, and in the server each time that something about the rank has changed.
 //
 // The rows, their source in the Standard and what other libraries do: docs/design/modex.md.
 #pragma once
@@ -27,7 +27,7 @@ enum class GetStep : std::uint8_t {
 };
 
 struct GetFacts {
-  // What the last lookup said.
+  // The outcome of the last lookup.
   enum class Lookup : std::uint8_t { miss, hit, hidden } lookup = Lookup::miss;
 
   // The request.
@@ -61,14 +61,14 @@ GetStep decide_get(const GetFacts& facts) noexcept;
 constexpr bool is_end(GetStep step) noexcept {
   return step < GetStep::ask;
 }
-/// What the caller gets. step: an end.
+/// The status that the caller gets. step: an end.
 pmix_status_t status_of(GetStep step) noexcept;
 
-/// The facts that stand in the segment and in the request. Left to the caller: lookup, own, can_ask, asked, late, waits_for_keys, and a
-/// sees_jobs of false where it has no segment.
+/// The facts that stand in the segment and in the request. Left to the caller: lookup, own, can_ask, asked,
+/// late, waits_for_keys, and a sees_jobs of false where it has no segment.
 GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
                   const GetDirectives& how) noexcept;
-/// The same where the job is not known, or the process that decides has no segment.
+/// The facts where the job is not known, or the process that decides has no segment.
 GetFacts facts_of(std::uint32_t rank, std::string_view key, const GetDirectives& how) noexcept;
 
 }  // namespace weft::store

@@ -125,7 +125,7 @@ Result<Value> offset_of_job(const JobView& job, std::uint32_t) {
   return job.ranks() == 0 ? Result<Value>(fail(Errc::not_found)) : a_rank(job.rank(0)->global_rank);
 }
 
-/// What the host registered; nothing is computed.
+/// The value that the host registered; nothing is computed.
 Result<Value> stored(const JobView& job, KeyOwner owner, std::string_view key) {
   const auto record = job.find_info(owner, key, hash_key(key));
   if (!record) return fail(record.error());
@@ -367,7 +367,7 @@ Result<Value> folder_of_rank(const JobView& job, std::uint32_t rank) {
   return text(std::string(data::map_text(folder->get())) + '/' + std::to_string(rank));
 }
 
-/// What this node alone knows of itself.
+/// A key of a node that only this node itself can compute; not found for others.
 template <Compute compute>
 Result<Value> of_this_node(const JobView& job, std::uint32_t node) {
   return node == job.my_node() ? compute(job, node) : fail(Errc::not_found);

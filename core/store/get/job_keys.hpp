@@ -15,7 +15,7 @@ Result<data::Value> compute_key(const JobView& job, KeyOwner owner, std::string_
 /// Appends every computed key of `owner`: what a Get without a key returns besides the stored keys.
 void compute_all(const JobView& job, KeyOwner owner, data::Infos& out);
 
-/// What belongs to the session of the job.
+/// The owner of the keys of the job's session.
 inline constexpr KeyOwner own_session{Realm::session, 0};
 
 /// The session with this id, as keys are registered with this job: its own, or another one.

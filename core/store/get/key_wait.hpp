@@ -7,7 +7,8 @@
 
 namespace weft::store {
 
-/// How long a Get without PMIX_TIMEOUT waits for a key that its rank has not committed although it has committed others.
+/// How long a Get without PMIX_TIMEOUT waits for a key that its rank has not committed although it has
+/// committed others.
 struct KeyWait {
   static constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
   static constexpr std::uint32_t packed_forever = ~std::uint32_t{0};

@@ -125,7 +125,8 @@ Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_
   const bool own = caller.same_job && caller.rank == rank;
   const bool here = job.local_index(rank) != none;
   if (!visible(record->scope, how.scope, own, here)) {
-    // The newest is not for the caller. One before it may be: fabrics put one address for the node, one for the others.
+    // The newest record is not for the caller, but an older one may be: fabrics put one address for the node
+    // and one for the others.
     std::uint32_t scopes = 0;
     for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL})
       if (visible(scope, how.scope, own, here)) scopes |= std::uint32_t{1} << scope;
@@ -142,7 +143,8 @@ std::uint32_t app_of(const JobView& job, std::uint32_t rank) noexcept {
   return entry == nullptr || entry->appnum == none ? 0 : entry->appnum;
 }
 
-/// The caller named a realm: the qualifiers say which session, node or application, else it is the rank's or the caller's.
+/// The caller named a realm: the qualifiers say which session, node or application, else it is the rank's or
+/// the caller's.
 KeyOwner owner_of(const JobView& job, std::uint32_t rank, const GetDirectives& how, Caller caller) {
   const auto about = job.rank(rank) != nullptr ? rank : caller.same_job ? caller.rank : PMIX_RANK_UNDEF;
   switch (*how.realm) {
@@ -194,7 +196,8 @@ bool is_missing(const Result<Found>& value) noexcept {
   return !value && value.error().code == Errc::not_found;
 }
 
-// One variable each, so that what is found is returned where it was decoded: every Get comes through here.
+// These functions have one result variable each, so that the value is returned where it was decoded: every
+// Get comes through here.
 template <class Found>
 Result<Found> value_of_put_key(const JobView& job, std::uint32_t rank, std::string_view key,
                                std::uint64_t hash, const GetDirectives& how, Caller caller) {
@@ -246,7 +249,7 @@ Result<Found> find_value(const JobView& job, std::uint32_t rank, std::string_vie
                           : value_of_put_key<Found>(job, rank, key, hash, how, caller);
 }
 
-/// The same; a miss of a key that stands for an array looks again.
+/// find_value(); a miss of a key that stands for an array looks again.
 template <class Found>
 Result<Found> find_value_or_array(const JobView& job, std::uint32_t rank, std::string_view key,
                                   const GetDirectives& how, Caller caller) {
@@ -324,7 +327,7 @@ Result<Encoded> As<Encoded>::everything(const JobView& job, KeyOwner owner, Call
       found.emplace_back(key, std::move(out).take());
   }
   if (found.empty()) return fail(Errc::not_found);
-  // As docs/design/wire.md has an array of infos.
+  // The bytes are those of an array of infos in docs/design/wire.md.
   data::Writer out;
   out.u16(PMIX_DATA_ARRAY);
   out.u8(1);

@@ -39,13 +39,15 @@ inline bool is_reserved(std::string_view key) noexcept {
   return key.substr(0, 4) == "pmix";
 }
 
-/// Of an encoded value: it is none (PMIX_UNDEF), by which a rank deletes a key: a record like any other, the newest of its scope.
+/// Whether an encoded value is none (PMIX_UNDEF), by which a rank deletes a key: such a record is like any
+/// other, the newest of its scope.
 inline bool is_deletion(Bytes value) noexcept {
   data::Reader in(value);
   return in.u16() == PMIX_UNDEF;
 }
 
-/// May a process on another node see what was put with this scope, if its Get names the scope `wanted` (PMIX_SCOPE_UNDEF: none)?
+/// May a process on another node see what was put with this scope, if its Get names the scope `wanted`
+/// (PMIX_SCOPE_UNDEF: none)?
 bool is_for_others(std::uint8_t scope, pmix_scope_t wanted) noexcept;
 
 /// A value of the session with this id, as it was registered with this job: its own session, or another one.
@@ -55,26 +57,29 @@ Result<data::Value> lookup_in_session(const JobView& job, std::uint32_t session,
 Result<data::Value> lookup_session(const shm::SegmentBytes& segment, std::uint32_t session,
                                    std::string_view key);
 
-/// The node that a Get is about: the one that its directives name, else that of its rank; none: no single one.
+/// The node that a Get is about: the one that its directives name, else that of its rank; none: no single
+/// one.
 std::uint32_t node_of_get(const JobView& job, std::uint32_t rank, const GetDirectives& how) noexcept;
 
-/// What this node knows about (rank, key). rank may be PMIX_RANK_WILDCARD (job level) or PMIX_RANK_UNDEF (a key
-/// that only one rank has). No system call; a lock-free read of the segment and one decode.
+/// The value of (rank, key) as far as this node knows it. rank may be PMIX_RANK_WILDCARD (job level) or
+/// PMIX_RANK_UNDEF (a key that only one rank has). No system call; a lock-free read of the segment and one
+/// decode.
 /// Errors: not_found, outside_scope, corrupt, no_memory.
 Result<data::Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key,
                            const GetDirectives& how, Caller caller);
 
 /// A value as data::Value::decode() reads it, not looked into.
 using Encoded = std::vector<std::byte>;
-/// The same for a server, which passes on what a rank has put. What only another library can read, a topology or a cpuset, is
-/// read by the process that asked.
+/// lookup() for a server, which passes on what a rank has put. The process that asked reads what only another
+/// library can read, a topology or a cpuset.
 Result<Encoded> lookup_encoded(const JobView& job, std::uint32_t rank, std::string_view key,
                                const GetDirectives& how, Caller caller);
 
 /// A PMIX_DATA_ARRAY of copies. Errors: no_memory.
 Result<data::Value> array_of(const data::Infos& infos);
 
-/// Everything known about (rank): a PMIX_DATA_ARRAY of pmix_info_t. Errors: not_found (nothing is), no_memory.
+/// Everything known about (rank): a PMIX_DATA_ARRAY of pmix_info_t. Errors: not_found (nothing is),
+/// no_memory.
 Result<data::Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller);
 Result<Encoded> lookup_all_encoded(const JobView& job, std::uint32_t rank, Caller caller);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The boards of sets that are not a whole job: slots of one size, of which each job's memory has all, unless addresses are few, and uses
-// those of its own sets.
+// The boards of sets that are not a whole job: slots of one size, of which each job's memory has all, unless
+// addresses are few, and uses those of its own sets.
 //
-// Board numbers, as messages and notices carry them: 0 is the board of the caller's own job, n > 0 slot n - 1. The first slots are for the fences of
-// sets, the last ones for their groups. A slot's memory is taken when its first board is used; virtual until then. A set with ranks of
-// several jobs on this node has no memory in which all could meet, and fences by messages.
+// Board numbers, as messages and notices carry them: 0 is the board of the caller's own job, n > 0 slot
+// n - 1. The first slots are for the fences of sets, the last ones for their groups. A slot's memory is taken
+// when its first board is used; virtual until then. A set with ranks of several jobs on this node has no
+// memory in which all could meet, and fences by messages.
 #pragma once
 
 #include <optional>
@@ -28,10 +29,11 @@ class BoardPool {
   /// segment: formatted.
   explicit BoardPool(shm::Segment& segment, PoolPart part = PoolPart::fences) noexcept;
 
-  /// A board for a set of so many local members, all of this job. Nothing: too many of them, no memory, or no slot is free; then
-  /// give_back() one that has not been used for long.
+  /// A board for a set of so many local members, all of this job. Nothing: too many of them, no memory, or no
+  /// slot is free; then give_back() one that has not been used for long.
   std::optional<BoardNumber> take(const JobView& job, std::uint32_t members, bool remote) noexcept;
-  /// False: a member has a fence open at it, it stays. Else it is closed, and another set may get the slot.
+  /// False: a member has a fence open at the board, which stays. True: the board is closed, and another set
+  /// may get the slot.
   bool give_back(BoardNumber number) noexcept;
   /// The job of the set ends, and its memory with it: the slot is free, whatever members do at the board.
   void drop(BoardNumber number) noexcept;

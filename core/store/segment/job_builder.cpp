@@ -23,7 +23,7 @@ std::uint64_t aligned(std::uint64_t n) {
   return (n + 63) & ~std::uint64_t{63};
 }
 
-/// What a job has of a segment; freed unless keep() was called.
+/// The memory of a segment that a job takes; freed unless keep() was called.
 class Allocation {
  public:
   Allocation(shm::Segment& segment, std::uint64_t server_bytes, std::uint64_t clients_bytes)
@@ -92,13 +92,14 @@ Result<void> check(const JobSpec& spec, std::uint32_t locals) {
   return {};
 }
 
-/// What a segment has for one more job.
+/// The room that a segment has for one more job.
 struct Left {
   std::uint64_t server, clients;  ///< bytes
   std::uint32_t board_slots;
 };
 
-/// A sixteenth of the addresses that are left: a segment of a few MiB, as in tests, and one of many jobs keep room for more.
+/// A sixteenth of the addresses that are left: a segment of a few MiB, as in tests, and one of many jobs keep
+/// room for more.
 std::uint32_t board_slots_in(const shm::Memories& clients) noexcept {
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(most_pool_boards + most_group_boards, clients.left() / 16 / pool_board_bytes));
@@ -121,7 +122,8 @@ struct Layout {
 void size_cards(JobHeader& h, const JobSpec& spec, Left left, const Limits& limits) {
   const std::uint64_t elsewhere = h.ranks - std::min<std::uint64_t>(h.ranks, spec.local_ranks.size());
   const auto remote_share = std::max<std::uint64_t>(left.server / 2, least_remote_bytes);
-  // All that the ranks elsewhere may put, where that leaves addresses for many jobs more; else what most of them put.
+  // All that the ranks elsewhere may put, where that leaves addresses for many jobs more; else what most of
+  // them put.
   const auto all = std::min(elsewhere * std::min<std::uint64_t>(limits.card_bytes, RemoteCards::most_bytes),
                             left.server / addresses_for_jobs);
   h.remote_capacity =
@@ -179,8 +181,8 @@ Layout::Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_byte
   h.clients_bytes = theirs.bytes();
 }
 
-/// The pages that the server, its clients and readers of the job touch from the first moment on; logs get theirs as they grow. at: where
-/// the header lies; clients: the job's memory.
+/// The pages that the server, its clients and readers of the job touch from the first moment on; logs get
+/// theirs as they grow. at: where the header lies; clients: the job's memory.
 Result<void> populate(std::byte* server, std::byte* clients, std::uint64_t at, const JobHeader& h) {
   const auto log_bytes = KeyedLog::footprint(h.info_capacity, h.info_buckets);
   const auto heads_at = log_bytes - h.info_buckets * sizeof(KeyedLog::Head);

@@ -55,13 +55,14 @@ Result<void> format_segment(shm::Segment& segment, const ServerName& server = {}
 /// The writer of a job. Used by the server's loop thread only.
 class JobWriter {
  public:
-  /// Lays the job out, fills it and publishes it. Errors, with nothing visible then: no_space (also of memory), invalid.
+  /// Lays the job out, fills it and publishes it. Errors, with nothing visible then: no_space (also of
+  /// memory), invalid.
   static Result<JobWriter> create(shm::Segment& segment, const JobSpec& spec, const Limits& limits);
 
   const JobView& view() const noexcept { return view_; }
   std::uint64_t offset() const noexcept { return offset_; }
 
-  /// As JobSpec::card_key, of a job that is laid out: before any of its ranks has attached.
+  /// Sets JobSpec::card_key of a job that is laid out. REQUIRES: no rank of it has attached.
   void check_cards_with(const CardKey& key) noexcept;
   /// Gives `rank` an entry in `locals` and a card on this node; returns its index, also if it has one
   /// already. Errors: no_space.
@@ -89,7 +90,8 @@ class JobWriter {
   JobWriter() = default;
   std::atomic<std::uint32_t>& card_of(std::uint32_t rank) noexcept { return ranks_[rank].card; }
 
-  // Where things lie is kept in this process's own memory: nothing that a client can write leads the server anywhere.
+  // Where things lie is kept in this process's own memory: nothing that a client can write leads the server
+  // anywhere.
   std::uint64_t offset_ = 0, bytes_ = 0;  // in the server's memory
   std::uint64_t clients_at_ = 0;          // among the clients' memories
   JobHeader* header_ = nullptr;

@@ -39,7 +39,8 @@ class JobIndex {
 
   static std::uint64_t fixed_bytes(std::uint32_t ranks, std::uint32_t nodes, std::uint32_t apps) noexcept;
   static std::uint64_t footprint(const JobSpec& spec) noexcept;
-  /// area: footprint(spec) bytes, zero. The nodes and applications of spec's ranks are below its counts, or none.
+  /// area: footprint(spec) bytes, zero. The nodes and applications of spec's ranks are below its counts, or
+  /// none.
   static void fill(std::span<std::byte> area, const JobSpec& spec) noexcept;
 
   std::uint32_t nodes() const noexcept { return node_count_; }

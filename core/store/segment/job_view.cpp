@@ -48,8 +48,8 @@ bool is_behind(const Result<Record>& found, const KeyedLog& log) noexcept {
   return !found && found.error().code == Errc::corrupt && log.has_more();
 }
 
-/// Calls find(log) with what is readable now of the log that `log()` takes, and again while the writer goes on, a number of times that
-/// no writer decides.
+/// Calls find(log) with what is readable now of the log that `log()` takes, and again while the writer goes
+/// on, a number of times that no writer decides.
 template <class Log, class Find>
 [[gnu::noinline, gnu::cold]] Result<Record> find_again(const Log& log, const Find& find) noexcept {
   constexpr int most_tries = 1000;
@@ -220,8 +220,8 @@ Result<Record> JobView::find_info(KeyOwner owner, std::string_view key, std::uin
   return found;
 }
 
-/// The first page is mapped, and most cards end there: what leads behind it is looked for again. One variable, which is returned where it
-/// was made: every Get of a card comes through here.
+/// The first page is mapped, and most cards end there: what leads behind it is looked for again. The
+/// result has one variable, which is returned where it was made: every Get of a card comes through here.
 inline Result<Record> JobView::find_local(std::uint32_t local, std::string_view key, std::uint64_t hash,
                                           std::uint32_t scopes) const noexcept {
   auto log = whole_card(local);

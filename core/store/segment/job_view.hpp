@@ -14,13 +14,14 @@
 
 namespace weft::store {
 
-/// The job may be retired during a read: all of it then reads as zero. So every bound is read once, by
-/// open(); later reads stay inside the segment and find nothing.
+/// The job may be retired during a read: all of it then reads as zero. Every bound is therefore read
+/// once, by open(); later reads stay inside the segment and find nothing.
 class JobView {
  public:
   JobView() = default;
-  /// segment: all memories, or windows of them that stay where they are; job: the offset of a JobHeader that was live. In a client a
-  /// view of another job than its own has no cards. Errors: corrupt (an area leaves its memory), os (it cannot be mapped).
+  /// segment: all memories, or windows of them that stay where they are; job: the offset of a JobHeader that
+  /// was live. In a client a view of another job than its own has no cards. Errors: corrupt (an area leaves
+  /// its memory), os (it cannot be mapped).
   static Result<JobView> open(const shm::SegmentBytes& segment, std::uint64_t job) noexcept;
 
   std::string_view nspace() const noexcept { return nspace_; }
@@ -54,7 +55,7 @@ class JobView {
   explicit operator bool() const noexcept { return header_ != nullptr; }
   /// False: what its ranks on this node write, their cards and the board, is not mapped here.
   bool has_cards() const noexcept { return board_ != nullptr; }
-  /// What they write. Needs has_cards().
+  /// The memory that the ranks of this node write. Needs has_cards().
   MutableBytes clients_memory() const noexcept { return clients_; }
 
   /// The ranks of a node, ascending; empty if there is no such node.
@@ -70,14 +71,14 @@ class JobView {
   Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
   /// The card of a local rank. local: below local_capacity of the header. Needs has_cards(), as the next two.
   KeyedLog card(std::uint32_t local) const noexcept;
-  /// The same for its writer: append() makes the checks that readers on other nodes expect.
+  /// card() for its writer: append() makes the checks that readers on other nodes expect.
   KeyedLog card_to_write(std::uint32_t local) const noexcept;
   Board& board() const noexcept { return *board_; }
 
   /// Job-level data: what the host registered about this owner. Errors: not_found, corrupt.
   Result<Record> find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept;
-  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found (also of a local rank where
-  /// has_cards() is false), corrupt.
+  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found
+  /// (also of a local rank where has_cards() is false), corrupt.
   Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                            std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 

@@ -15,16 +15,18 @@
 // | control            | clients' | local clients     | the job's ranks here       | board.hpp, fetch_cell.hpp, NoticeRing, Doorbell |
 // | card of a local    | clients' | that client       | the same, other nodes by reads | keyed_log.hpp |
 //
-// A client has its own job's memory and no other: of the cards of another job on this node it asks the server.
+// A client has its own job's memory and no other: of the cards of another job on this node it asks the
+// server.
 //
-// Offsets count from the start of the memory that the thing lies in. All bounds and offsets are in the server's memory, which the
-// kernel lets no client write.
+// Offsets count from the start of the memory that the thing lies in. All bounds and offsets are in the
+// server's memory, which the kernel lets no client write.
 //
-// A card has one page among the first pages of all cards, which are contiguous: reading 64 small cards then takes four
-// page faults (the kernel maps 16 neighbours at a time) and not 64. What does not fit is elsewhere.
+// A card has one page among the first pages of all cards, which are contiguous: reading 64 small cards then
+// takes four page faults (the kernel maps 16 neighbours at a time) and not 64. The rest of a
+// card that does not fit lies elsewhere.
 //
-// A client maps everything read-only, and makes writable: `control` of its job, its own card, and the boards of the sets that it is
-// a member of (board_pool.hpp).
+// A client maps everything read-only, and makes writable: `control` of its job, its own card, and the boards
+// of the sets that it is a member of (board_pool.hpp).
 #pragma once
 
 #include <atomic>
@@ -43,8 +45,8 @@
 
 namespace weft::store {
 
-/// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, GroupLedger, FetchCell, NoticeRing, Doorbell or the value
-/// encoding changes shape.
+/// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, GroupLedger, FetchCell,
+/// NoticeRing, Doorbell or the value encoding changes shape.
 inline constexpr std::uint32_t layout_version = 12;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
@@ -73,21 +75,23 @@ struct SegmentHeader {
   char socket[64];                       ///< name of the server's socket, which identifies the server
   char server_nspace[256];
   std::uint32_t server_rank;
-  /// Boards of sets, then those of groups, of all jobs together: board n lies at its place in the memory of the job whose set has it.
-  /// Fewer in a small segment.
+  /// Boards of sets, then those of groups, of all jobs together: board n lies at its place in the memory of
+  /// the job whose set has it. Fewer in a small segment.
   std::uint32_t board_slots;
   std::atomic<std::uint64_t> jobs[max_jobs];
 };
 static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
 
-/// What a client that maps a segment may find; unless it is ready, the client uses the socket instead.
+/// The states in which a client may find a segment that it maps; unless the segment is ready, the client uses
+/// the socket instead.
 enum class Attach { absent, too_short, not_ready, wrong_version, ready };
 Attach check_segment(const shm::SegmentBytes& segment) noexcept;
 
 /// A rank of a job, on any node; unknown fields hold none / none16. With the index at most 32 bytes a rank.
 struct RankEntry {
   std::uint32_t node;
-  /// Its card: local_card + its index in `locals`, or the link to its newest piece among the remote cards.
+  /// The rank's card: local_card + its index in `locals`, or the link to its newest piece among the remote
+  /// cards.
   std::atomic<std::uint32_t> card;
   std::uint32_t appnum;
   std::uint32_t app_rank;

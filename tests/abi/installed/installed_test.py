@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A tree that `cmake --install` made is all that a consumer needs: programs are compiled with its pmix.pc, as Open MPI 5 does, and run under its
-weftrun, with another libpmix on the machine and without LD_LIBRARY_PATH.
+"""A tree that `cmake --install` made is all that a consumer needs: programs are compiled with its pmix.pc, as
+Open MPI 5 does, and run under its weftrun, with another libpmix on the machine and without LD_LIBRARY_PATH.
 
 usage: installed_test.py CMAKE BUILD_FOLDER CC
 
-Where `scripts/debian13` has been run before, MPI Sessions of Debian 13's Open MPI 5 run on the installed library, too.
+Where `scripts/debian13` has been run before, MPI Sessions of Debian 13's Open MPI 5 run on the installed
+library, too.
 """
 import os
 import pathlib
@@ -79,11 +80,13 @@ class Installed(unittest.TestCase):
 
     def test_a_program_finds_the_library_that_it_was_built_with(self):
         program = self.program()
-        self.assertEqual(run_paths(program), (None, str(self.lib)))  # no RPATH: weftrun puts its own library before a RUNPATH
+        # No RPATH: weftrun puts its own library before a RUNPATH.
+        self.assertEqual(run_paths(program), (None, str(self.lib)))
         run(program, 0, self.lib, env=self.env)
 
     def test_so_does_a_program_of_a_library_that_uses_it(self):
-        # As mpicc does it: the flags of pmix.pc go into the MPI library, and the program names that library alone.
+        # As mpicc does it: the flags of pmix.pc go into the MPI library, and the program names that library
+        # alone.
         self.compile("libuser.so", "-shared", "-fPIC", "-Dmain=user", HERE / "openmpi5.c", *self.flags("--cflags", "--libs"))
         main = self.scratch / "main.c"
         main.write_text("int user(int, char**);\nint main(int n, char** words) { return user(n, words); }\n", encoding="utf-8")
@@ -100,7 +103,8 @@ class Installed(unittest.TestCase):
 
     @unittest.skipUnless((DEBIAN_13 / "libmpi.so.40").exists(), "scripts/debian13 has not been run: no Open MPI 5")
     def test_sessions_of_open_mpi_5_under_the_installed_weftrun(self):
-        # Debian 13's own files are run by its loader. What it has of PMIx is not there: libpmix can only be the installed one.
+        # Debian 13's own files are run by its loader. What it has of PMIx is not there: libpmix can only be
+        # the installed one.
         program = self.compile("sessions", ROOT / "tests" / "mpi" / "sessions.c", f"-I{DEBIAN_13}/openmpi/include",
                                DEBIAN_13 / "libmpi.so.40", "-Wl,--unresolved-symbols=ignore-in-shared-libs")
         loader = [DEBIAN_13 / "ld-linux-x86-64.so.2", "--library-path", f"{self.lib}:{DEBIAN_13}"]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Open MPI 5 asks of libpmix when it starts and in its Sessions, call by call:   openmpi5 RANKS LIBRARY_FOLDER
+// What Open MPI 5 asks of libpmix when it starts and in its Sessions, call by call:
+//   openmpi5 RANKS LIBRARY_FOLDER
 //   Rank 0 prints "ok RANKS". LIBRARY_FOLDER: where the libpmix that this process has loaded must lie.
 #include <pmix.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ static pmix_proc_t self;
   } while (0)
 #define WORKS(call) CHECK(PMIX_SUCCESS == (call))
 
-/* As Open MPI 5 finds the number of process sets: a size_t that is 0 is passed as if it were a pointer to the place. */
+/* Open MPI 5 finds the number of process sets so: it passes a size_t that is 0 as if that were a pointer to
+ * the place. */
 static size_t number_of_sets(const pmix_value_t* value, size_t known) {
   size_t number = 0, size = 0;
   pmix_value_t copy = *value;
@@ -81,7 +83,7 @@ static void unload_job_values(unsigned ranks) {
   PMIx_Value_free(value, 1);
 }
 
-/* As MPI_Comm_create_from_group: a group of all, with a context. */
+/* A group of all with a context, as MPI_Comm_create_from_group makes it. */
 static void make_group(unsigned ranks) {
   pmix_proc_t* members = PMIx_Proc_create(ranks);
   pmix_info_t directive, *results = NULL;

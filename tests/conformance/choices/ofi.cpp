@@ -5,8 +5,8 @@
 #include "transport/ofi/endpoint.hpp"
 #include "transport/ofi/transport.hpp"
 
-// What libfabric 1.17 does not give back: what its providers know of devices, and connections of net. The sanitizer's
-// library looks for it by name.
+// The memory that libfabric 1.17 does not give back: what its providers know of devices, and connections of
+// net. The sanitizer's library looks for this function by name.
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfabric.so\n";
@@ -26,7 +26,7 @@ class Libfabric final : public Fabric {
   ofi::OfiTransport transport_;
 };
 
-/// What stands for a card (tests/mock_card/mock_card.cpp), with reads into the caller's memory or without.
+/// The stand-in for a card (tests/mock_card/mock_card.cpp), with reads into the caller's memory or without.
 class MockCard final : public Fabric, public Transport {
  public:
   MockCard(std::string domain, bool rma) : options_("mock/" + std::move(domain)), rma_(rma) {}

@@ -35,8 +35,8 @@ void add_ucx(std::vector<Choice>& to) {
   add(to, "ucx_all", "", Gets::best);
   add(to, "ucx_rc", "rc", Gets::best);  // where there is a card
   to.back().bytes_a_peer = 1536;        // UCX 1.13 keeps 1,071 of each over rc
-  // As gets go where a network card reads; UCP's emulation of it does not notice that a region is gone, and cannot
-  // pass that test. For machines with such a card.
+  // Gets as a network card reads them; UCP's emulation of those does not notice that a region is gone, and
+  // cannot pass that test. For machines with such a card.
   if (const char* direct = std::getenv("WEFT_TEST_UCX_DIRECT"); direct != nullptr)
     add(to, "ucx_direct", direct, Gets::direct);
 }

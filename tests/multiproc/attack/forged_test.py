@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A rank is not a server: events that look like orders, reports or losses, in the name of a server, change nothing."""
+"""A rank is not a server: events that look like orders, reports or losses, in the name of a server, change
+nothing."""
 import unittest
 
 from weftrun_common import CLIENT, run
@@ -9,7 +10,8 @@ NODES = ["--virtual-nodes", "2", "-N", "1"]
 
 
 class Forged(unittest.TestCase):
-    """The mark that rank 0 raises after the forgery goes the same way: a rank that has had the mark has had the forgery."""
+    """The mark that rank 0 raises after the forgery goes the same way: a rank that has had the mark has had
+    the forgery."""
 
     def check(self, kind, *where):
         words = [f"forge:{kind}:{number}" for number in SERVERS]

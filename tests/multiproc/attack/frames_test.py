@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a frame may cost its server before it has come, and that a server without memory ends a client instead of itself."""
+"""What a frame may cost its server before it has come, and that a server without memory ends a client instead
+of itself."""
 import os
 import pathlib
 import unittest

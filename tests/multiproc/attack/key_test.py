@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the key of a launch lies once the job runs: in weftrun and its daemons in pages of its own, in ranks nowhere; as the text of
-the start message nowhere at all. TRANSPORTS names those that were built."""
+"""Where the key of a launch lies once the job runs: in weftrun and its daemons in pages of its own, in ranks
+nowhere; as the text of the start message nowhere at all. TRANSPORTS names those that were built."""
 import os
 import re
 import shutil

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A job of two nodes over a network, and what a process without the job's key tries there while ranks are in fences.
+"""A job of two nodes over a network, and what a process without the job's key tries there while ranks are in
+fences.
 
-Over `tcp` all goes on. UCX and libfabric parse bytes before Weft sees them, and some of what comes here ends them: of these, which are
-used only where they are named, it is promised that a line says so (SECURITY.md) and, as of any server that ends, that weftrun
-comes to an end and leaves nothing. TRANSPORTS names those that were built.
+Over `tcp` all goes on. UCX and libfabric parse bytes before Weft sees them, and some of what comes here ends
+them: of these, which are used only where they are named, it is promised that a line says so (SECURITY.md)
+and, as of any server that ends, that weftrun comes to an end and leaves nothing. TRANSPORTS names those that
+were built.
 """
 import contextlib
 import os
@@ -24,13 +26,15 @@ from weftrun_common import CLIENT, WATCHDOG, finish, kill_quietly, own_lines, re
 
 MOST_SILENT = 64  # connections that a server keeps of peers that have not proved the key
 MOST_MEMORY = 48 << 10  # KiB
-MOST_AT_ONCE = 16 << 10  # KiB that a server may have more of, at any moment, while processes connect without end
+# KiB that a server may have more of, at any moment, while processes connect without end.
+MOST_AT_ONCE = 16 << 10
 STORM_SECONDS = 5
 SEED = int(os.environ.get("WEFT_TEST_SEED", "1"))
 
 
 class Recorder:
-    """What goes over the loopback interface meanwhile: the beginning of each stream, by its two ends. Only root may."""
+    """What goes over the loopback interface meanwhile: the beginning of each stream, by its two ends. Only
+    root may."""
 
     MOST = 64 << 10
 
@@ -124,7 +128,8 @@ def be_silent(ready, address, count):
 
 
 def connect_without_end(ready, address):
-    """Opens connections as fast as they are taken, STORM_SECONDS long, and keeps some hundred of them open."""
+    """Opens connections as fast as they are taken, STORM_SECONDS long, and keeps some hundred of them
+    open."""
     held, until = [], time.monotonic() + STORM_SECONDS
     while time.monotonic() < until:
         for _ in range(100):
@@ -211,7 +216,8 @@ class NetworkStranger(unittest.TestCase):
         self.end(job)
 
     def test_connections_without_end(self):
-        """The loop is not held up, which a line would say (end() wants none), and the memory stays what it was at each moment."""
+        """The loop is not held up, which a line would say (end() wants none), and the memory stays what it
+        was at each moment."""
         job, servers = self.start("tcp")
         before = {pid: most_memory_of(pid) for pid in servers}
         with self.nothing_grows(servers):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A job of one user, and what another user of the same machine tries against it. All runs on one node, and with two virtual
-nodes. Exit status 77: skipped, only root can be two users.
+"""A job of one user, and what another user of the same machine tries against it. All runs on one node, and
+with two virtual nodes. Exit status 77: skipped, only root can be two users.
 """
 import contextlib
 import functools
@@ -141,7 +141,8 @@ class SecondUser(unittest.TestCase):
 
     @on_all_nodes
     def test_the_right_token_of_the_wrong_user(self, nodes):
-        """The stranger knows all that a rank knows: its hello is not read, and the rank itself gets in afterwards."""
+        """The stranger knows all that a rank knows: its hello is not read, and the rank itself gets in
+        afterwards."""
         def claim(variables):
             with connect_local(variables["WEFT_SERVER"]) as connection:
                 with contextlib.suppress(BrokenPipeError):
@@ -174,7 +175,8 @@ class SecondUser(unittest.TestCase):
 
     @on_all_nodes
     def test_the_name_of_a_server_that_has_gone(self, nodes):
-        """A program of the victim's that outlived its job meets the stranger at the old name, and tells nothing."""
+        """A program of the victim's that outlived its job meets the stranger at the old name, and tells
+        nothing."""
         def wait_for_a_visitor(ready, name):
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind("\0" + name)
@@ -240,7 +242,8 @@ class SecondUser(unittest.TestCase):
             return [name for name in os.listdir("/dev/shm") if owner_of(f"/dev/shm/{name}") == self.victim]
 
         wait_until(lambda: len(mine()) == 2, "a folder for each node")
-        # The names of sessions can be guessed, by the process that makes them; what follows the node's number cannot.
+        # The names of sessions can be guessed, by the process that makes them; what follows the node's number
+        # cannot.
         guess = re.fullmatch(rf"(.*-){job.pid}(-.*)\.[0-9]+\.[0-9a-f]{{16}}", mine()[0])
         self.assertIsNotNone(guess, mine())
         self.make("go")
@@ -340,7 +343,8 @@ class SecondUser(unittest.TestCase):
         self.ends_after_fences(job)
 
 
-# Values as messages have them (docs/design/wire.md): a text that moves the cursor, one that only an XML library could read.
+# Values as messages have them (docs/design/wire.md): a text that moves the cursor, one that only an XML
+# library could read.
 NASTY = struct.pack("<H", 3) + text(b"\x1b]0;owned\x07\x1b[31m")
 TOPOLOGY = struct.pack("<HB", 56, 1) + text(b"hwloc") + text(b'<?xml version="1.0"?><topology version="2.0"/>')
 
@@ -357,14 +361,15 @@ def array(**values):
 
 
 class FalseServer(unittest.TestCase):
-    """What weftinfo of root prints of a server that a stranger runs. It answers in the stranger's name: the kernel reports the
-    user that called listen()."""
+    """What weftinfo of root prints of a server that a stranger runs. It answers in the stranger's name: the
+    kernel reports the user that called listen()."""
 
     def setUp(self):
         self.stranger, = free_users(1)
 
     def answer(self, *replies):
-        """weftinfo asks a server that gives these replies, a message each; returns its end, and the libraries that it loaded."""
+        """weftinfo asks a server that gives these replies, a message each; returns its end, and the libraries
+        that it loaded."""
         def serve(ready):
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(f"\0weft-{os.getpid()}-0123456789abcdef")

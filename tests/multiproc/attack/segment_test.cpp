@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process can do to the segment that its server handed it, beside what the library does: the server goes on.
+// What a process can do to the segment that its server handed it, beside what the library does: the server
+// goes on.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,7 +22,8 @@
 namespace weft::test {
 namespace {
 
-/// The caller's job in the segment that its environment names; its clients' memory is all writable, as any rank of it can have it.
+/// The caller's job in the segment that its environment names; its clients' memory is all writable, as any
+/// rank of it can have it.
 struct Reach {
   explicit Reach(const Client& client) {
     auto fds = link::open_segment(std::getenv(link::env_segment));
@@ -163,7 +165,8 @@ std::string memories() {
   return out;
 }
 
-/// A rank of a job of two, each of its user; reads what both have put, and rank 0 of another job. words: the users, that job, its user.
+/// A rank of a job of two, each of its user; reads what both have put, and rank 0 of another job. words: the
+/// users, that job, its user.
 int is_of_user(const Words& words) {
   const std::string me = std::getenv("PMIX_RANK");
   const auto user = static_cast<uid_t>(std::stoul(words[me == "0" ? 0 : 1]));
@@ -212,8 +215,8 @@ TEST_F(SegmentTest, no_client_gets_the_servers_memory_writable) {
   all_run(Segment::mapped, 2, "reaches_for_the_servers_memory");
 }
 
-/// Jobs under one host, the last two of one user, and the first with ranks of two; the namespace is registered before its clients, and
-/// after them.
+/// Jobs under one host, the last two of one user, and the first with ranks of two; the namespace is
+/// registered before its clients, and after them.
 TEST_F(SegmentTest, a_jobs_memory_is_its_own_ranks_and_one_users) {
   if (::getuid() != 0) GTEST_SKIP() << "only root can be two users";
   const Words first = {"54321", "54322"}, second = {"54322", "54322"};

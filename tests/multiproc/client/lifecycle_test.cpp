@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Init and Finalize: counted, again and again, without a server, with a dead one, with another library's; and what
-// every function says where there is no library to speak of.
+// Init and Finalize: counted, again and again, without a server, with a dead one, with another library's; and
+// what every function says where there is no library to speak of.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -546,7 +546,8 @@ TEST_F(LifecycleTest, a_server_of_another_user_gets_nothing) {
   ::close(listener);
 }
 
-/// A namespace or rank that the server does not know, with a token that it does not either; and the token of another rank.
+/// A namespace or rank that the server does not know, with a token that it does not either; and the token of
+/// another rank.
 TEST_F(LifecycleTest, unknown_names) {
   Host host;
   host.add_job("job", 2);
@@ -598,8 +599,8 @@ TEST_P(ServerLossTest, killed) {
 
 }  // namespace weft::test
 
-/// LeakSanitizer asks before it looks: in the child of a fork the stacks of the parent's other threads are gone, and what only these
-/// held looks leaked.
+/// LeakSanitizer asks before it looks: in the child of a fork the stacks of the parent's other threads are
+/// gone, and what only these held looks leaked.
 extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off() {
   return weft::test::is_child_of_fork ? 1 : 0;
 }

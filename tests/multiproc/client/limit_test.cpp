@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client costs and leaves behind: descriptors, system calls, threads, libraries; kills at any moment; limits
-// reached on either side; the report of what is stuck.
+// What a client costs and leaves behind: descriptors, system calls, threads, libraries; kills at any moment;
+// limits reached on either side; the report of what is stuck.
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress that a program makes by PMIx_Progress: with PMIX_EXTERNAL_PROGRESS from the start, or once it has stopped the library's thread.
+// Progress that a program makes by PMIx_Progress: with PMIX_EXTERNAL_PROGRESS from the start, or once it has
+// stopped the library's thread.
 #include <pmix_tool.h>
 #include <unistd.h>
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers of one cluster: the cards that fences bring and Gets fetch, and the keys that only another node's server knows.
+// Servers of one cluster: the cards that fences bring and Gets fetch, and the keys that only another node's
+// server knows.
 #include "tests/multiproc/harness/cluster.hpp"
 
 namespace weft::test {
 namespace {
 
-/// Nothing travels at the fence; each reads the cards of all others: short ones, longer than one read, longer than a page.
+/// Nothing travels at the fence; each reads the cards of all others: short ones, longer than one read, longer
+/// than a page.
 int cards_of_all_sizes(const Words&) {
   Client client;
   const auto value = [](pmix_rank_t rank, std::size_t size) {
@@ -26,7 +28,8 @@ int cards_of_all_sizes(const Words&) {
   return 0;
 }
 
-/// Cards are read while their ranks write them: what is found is whole and never older than what was found before.
+/// Cards are read while their ranks write them: what is found is whole and never older than what was found
+/// before.
 int cards_that_grow(const Words&) {
   Client client;
   check_status(put("count", std::uint64_t{0}), PMIX_SUCCESS);
@@ -49,7 +52,8 @@ int cards_that_grow(const Words&) {
   return 0;
 }
 
-/// With WEFT_GET_WAIT=inf: what a full fence brought is complete, what was committed since is fetched or waited for.
+/// With WEFT_GET_WAIT=inf: what a full fence brought is complete, what was committed since is fetched or
+/// waited for.
 int keys_of_later_commits(const Words&) {
   Client client;
   const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
@@ -151,7 +155,8 @@ int modex_without_a_fence(const Words&) {
   return 0;
 }
 
-/// What only the server of another node was told: asked of every rank, and of every node in each way to name it.
+/// What only the server of another node was told: asked of every rank, and of every node in each way to name
+/// it.
 int keys_kept_afar(const Words&) {
   Client client;
   const auto node_of = [](pmix_rank_t rank) { return rank / ranks_a_node; };
@@ -162,7 +167,7 @@ int keys_kept_afar(const Words&) {
     Waiter later;
     check_status(PMIx_Get_nb(&rank, PMIX_CPUSET, nullptr, 0, Waiter::on_value, &later), PMIX_SUCCESS);
     check_status(later.wait(), PMIX_SUCCESS);
-    // Of the cache of this node's server.
+    // Gets that are answered from the cache of this node's server.
     for (const char* near : {PMIX_OPTIONAL, PMIX_IMMEDIATE})
       check_status(get(rank, PMIX_CPUSET, std::move(Infos().flag(near))).status,
                    is_here ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put, Commit and Get on one node: scopes, directives, sizes, waiting, many threads; with and without the segment.
+// Put, Commit and Get on one node: scopes, directives, sizes, waiting, many threads; with and without the
+// segment.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ int scopes(const Words&) {
   check_status(put("local", mine, PMIX_LOCAL), PMIX_SUCCESS);
   check_status(put("remote", mine, PMIX_REMOTE), PMIX_SUCCESS);
   check_status(put("internal", mine, PMIX_INTERNAL), PMIX_SUCCESS);
-  // The same key for each scope, in both orders, as fabrics do that have two addresses.
+  // A fabric that has two addresses puts one key for each scope, in both orders.
   check_status(put("near then far", mine, PMIX_LOCAL), PMIX_SUCCESS);
   check_status(put("near then far", mine + 100, PMIX_REMOTE), PMIX_SUCCESS);
   check_status(put("far then near", mine + 100, PMIX_REMOTE), PMIX_SUCCESS);
@@ -84,10 +85,10 @@ int directives(const Words&) {
   // It has committed, and the key is not there.
   check_status(get(other, "none").status, PMIX_ERR_NOT_FOUND);
   check_status(get(other, "none", std::move(Infos().integer(PMIX_TIMEOUT, 1))).status, PMIX_ERR_TIMEOUT);
-  // Its own unknown key: there is no rank to wait for.
+  // An unknown key of the caller's own: there is no rank to wait for.
   check_status(get(client.me, "none").status, PMIX_ERR_NOT_FOUND);
   check_status(get(client.me, "none", flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);
-  // Of any rank that has it.
+  // A Get of any rank that has the key.
   check_equal(get(client.peer(PMIX_RANK_UNDEF), "key").u64(), 7);
   check_status(get(client.peer(PMIX_RANK_UNDEF), "none", flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);
 
@@ -425,7 +426,7 @@ int many_threads(const Words&) {
   return 0;
 }
 
-/// What a process notes for itself about others is its own.
+/// A process keeps for itself what it notes about others.
 int store_internal(const Words&) {
   Client client;
   const auto other = client.peer(client.me.rank ^ 1);

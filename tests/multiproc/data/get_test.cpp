@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Get as the Standard and programs written for other libraries have it: NULL as the name of the caller, what a failure leaves behind, keys that
-// come late, a host's own Gets.
+// Get as the Standard and programs written for other libraries have it: NULL as the name of the caller, what
+// a failure leaves behind, keys that come late, a host's own Gets.
 #include <cstdlib>
 #include <cstring>
 #include <future>
@@ -55,7 +55,8 @@ int ask_about_itself(const Words&) {
   return 0;
 }
 
-/// A key that its rank has deleted is not there: for the rank itself at once, for others once they may see the commit.
+/// A key that its rank has deleted is not there: for the rank itself at once, for others once they may see
+/// the commit.
 int delete_keys(const Words&) {
   Client client;
   const auto size = get(client.job, PMIX_JOB_SIZE).u32();
@@ -88,7 +89,7 @@ int delete_keys(const Words&) {
   return 0;
 }
 
-/// What a Get that fails leaves in *val.
+/// The contents of *val after a Get that fails.
 int fail_to_get(const Words&) {
   Client client;
   const auto other = client.peer(client.me.rank ^ 1);
@@ -137,8 +138,8 @@ int wait_for_some_rank(const Words&) {
   return 0;
 }
 
-/// Keys of a rank of another node that come with its first and with its second commit, both asked for before. Then values that
-/// change between full fences.
+/// Keys of a rank of another node that come with its first and with its second commit, both asked for before.
+/// Then values that change between full fences.
 int far_keys_come_late(const Words&) {
   ::setenv("WEFT_GET_WAIT", "inf", 1);  // however slow the machine
   Client client;
@@ -362,14 +363,15 @@ TEST_P(GetTest, a_fence_waits_for_a_namespace_no_longer_than_it_may) {
   one.expect_success();
 }
 
-/// Of a host: whatever it asks for, it is answered without a thread of its own or the library's, and without an upcall.
+/// Gets of a host: each is answered without a thread of the host's or the library's, and without an upcall.
 class GetOfHost : public Multiproc {};
 
 /// Asks for job-level data of a namespace that only the other node's host knows. words: the namespace.
 class GetOfUnknownJob : public Multiproc {};
 
 TEST_F(GetOfUnknownJob, is_a_request_to_the_host_for_the_wildcard_rank) {
-  // The host asks its own server as the other node's host would ask that node's, and so hands over what a server gives.
+  // The host asks its own server as the other node's host would ask that node's, and so hands over what a
+  // server gives.
   std::string job_level;
   std::atomic<int> asked{0};
   Upcalls upcalls;

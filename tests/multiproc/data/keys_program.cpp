@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an MPI library asks for right after PMIx_Init, with the types that it compares strictly. Run by weftrun.
+// What an MPI library asks for right after PMIx_Init, with the types that it compares strictly. Run by
+// weftrun.
 #include <unistd.h>
 
 #include "tests/multiproc/harness/harness.hpp"

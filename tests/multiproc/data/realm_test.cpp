@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Standard's own examples of data realms (PMIx 5.0, chapter "Reserved Keys", "Accessing information: examples"), asked of a
-// host that registers two applications on two nodes and two sessions, in the spelling of OpenPMIx.
+// The Standard's own examples of data realms (PMIx 5.0, chapter "Reserved Keys",
+// "Accessing information: examples"), asked of a host that registers two applications on two nodes and two
+// sessions, in the spelling of OpenPMIx.
 #include <cstring>
 
 #include "tests/multiproc/harness/host.hpp"
@@ -56,7 +57,7 @@ void ask_as_the_standard(const Client& client) {
   check_equal(get_own(PMIX_NODE_SIZE, second).u32(), 2);
 }
 
-/// The same keys of each realm, however it is named.
+/// Asks for the same keys of each realm, however the realm is named.
 void ask_every_realm(const Client& client) {
   check_equal(get(client.job, PMIX_MAX_PROCS).u32(), 6);
   check_equal(get(client.job, PMIX_MAX_PROCS, flag(PMIX_SESSION_INFO)).u32(), 16);
@@ -135,7 +136,7 @@ Infos two_applications() {
   return infos;
 }
 
-/// Of another job, without processes here.
+/// A session of another job, without processes here.
 Infos another_session() {
   Infos infos, session;
   infos.number(PMIX_JOB_SIZE, 1).text(PMIX_NODE_MAP, "far").text(PMIX_PROC_MAP, "0");

@@ -21,7 +21,7 @@ namespace {
 
 constexpr pmix_status_t code_of_ours = PMIX_EXTERNAL_ERR_BASE - 5;
 
-/// What a handler saw.
+/// The events that a handler saw.
 struct Seen {
   std::atomic<int> count{0};
   std::atomic<pmix_status_t> code{0};
@@ -162,7 +162,8 @@ int keeps_to_itself(const Words&) {
   return 0;
 }
 
-/// Rank 0 raises before any rank has a handler; each handler that any rank registers later hears it once, and in order.
+/// Rank 0 raises before any rank has a handler; each handler that any rank registers later hears it once, and
+/// in order.
 int hears_what_has_come(const Words&) {
   Client client;
   if (client.me.rank == 0)
@@ -213,7 +214,7 @@ int raises_for_the_host(const Words&) {
                  PMIX_ERR_BAD_PARAM);
   check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_RM, nullptr, 0, nullptr, nullptr),
                PMIX_OPERATION_SUCCEEDED);
-  // Of one that comes after it, all hear: had the first one been for them, it would be here as well.
+  // All hear an event that comes after it: had the first one been for them, it would be here as well.
   check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr),
                PMIX_OPERATION_SUCCEEDED);
   check(seen.wait(static_cast<int>(client.size)), "the local event");
@@ -301,7 +302,7 @@ int registers_under_a_lock(const Words&) {
     check(id >= 0, PMIx_Error_string(id));
   }
   check(eventually([&] { return locked.count.load() >= 3; }), "what had come before");
-  // What comes now is not lost, cached or not.
+  // Events that come now are not lost, cached or not.
   Infos fleeting;
   fleeting.flag(PMIX_EVENT_DO_NOT_CACHE);
   check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, fleeting.data(),
@@ -343,7 +344,8 @@ std::size_t listen_with(pmix_notification_fn_t handler, void* object) {
   return static_cast<std::size_t>(id);
 }
 
-/// A handler is completed by this thread, under a lock that the next handler takes: that must not run in this thread.
+/// A handler is completed by this thread, under a lock that the next handler takes: that must not run in this
+/// thread.
 int completes_under_a_lock(const Words&) {
   Client client;
   TakesALock locked;
@@ -397,7 +399,7 @@ int starts_often(const Words&) {
   return 0;
 }
 
-/// What a model does while it runs, told to the process, the node or the job.
+/// A model tells what it does while it runs to the process, the node or the job.
 int tells_of_its_phases(const Words&) {
   Client client;
   for (const pmix_data_range_t range : {PMIX_RANGE_PROC_LOCAL, PMIX_RANGE_LOCAL, PMIX_RANGE_NAMESPACE}) {
@@ -637,7 +639,7 @@ TEST_F(ServicesTest, the_host_tells_its_clients) {
     watchers.push_back(host.start("job", r, "watches_peers", {"callback", "named"}));
   auto other = host.start("job", 2, "just_waits");
   for (auto& child : watchers) child.expect("ready");
-  // Of a death on another node, say.
+  // An event as of a death on another node.
   const auto victim = proc_of("job", 2);
   Infos infos;
   infos.proc(PMIX_EVENT_AFFECTED_PROC, victim).flag(PMIX_EVENT_NON_DEFAULT);

@@ -28,7 +28,8 @@ pmix_status_t on_notify_event(pmix_status_t code, const pmix_proc_t* source, pmi
     const std::lock_guard lock(notified_mutex);
     notified_events.push_back(event);
   }
-  // As hosts do: into the library from inside its upcall. It serves meanwhile, and may make another upcall.
+  // Hosts call into the library from inside its upcall. The call serves meanwhile, and may make another
+  // upcall.
   if (code == PMIX_ERR_PROC_ABORTED) Host::now()->remove_client(*source);
   return PMIX_OPERATION_SUCCEEDED;
 }

@@ -63,7 +63,8 @@ int logs_in_style(const Words&) {
   return 0;
 }
 
-/// Makes this process see a folder /dev of its own, with nothing but /dev/shm and /dev/null, which ends with the process.
+/// Makes this process see a folder /dev of its own, with nothing but /dev/shm and /dev/null, which ends with
+/// the process.
 void get_own_devices() {
   check(::unshare(CLONE_NEWNS) == 0, "unshare");
   check(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
@@ -77,7 +78,7 @@ void get_own_devices() {
   check(bind(shm, "/dev/shm") == 0 && bind(null, "/dev/null") == 0, "the old ones in their places");
 }
 
-/// What the next record says; none within a second: "".
+/// The text of the next record; none within a second: "".
 std::string next_record(int listener) {
   const timeval patience{.tv_sec = 1, .tv_usec = 0};
   (void)::setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs one example and judges what came out:   judge.sh STATUS EXPECTED COMMAND...
-#   The command must end with the status, and print the lines of the file EXPECTED. Ranks print side by side, each line begins with
-#   "rank N:", and a rank's own lines keep their order: so the lines are compared sorted by rank.
+#   The command must end with the status, and print the lines of the file EXPECTED. Ranks print side by side,
+#   each line begins with "rank N:", and a rank's own lines keep their order: so the lines are compared sorted
+#   by rank.
 set -u
 status=$1 expected=$2
 shift 2

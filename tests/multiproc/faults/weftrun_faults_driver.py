@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs that a fault meets at a moment: shapes, moments, faults, and what a job leaves behind.
 
-A moment is reached without a clock: ranks say on a FIFO that they are there, and hold until the driver lets them go on
-(weftrun_client.c). A fault is a function of a running job.
+A moment is reached without a clock: ranks say on a FIFO that they are there, and hold until the driver lets
+them go on (weftrun_client.c). A fault is a function of a running job.
 """
 import contextlib
 import dataclasses
@@ -44,8 +44,9 @@ SHAPES = {
     "agents": Shape(("--host", "no-such-host-0:2,no-such-host-1:2"), (("WEFT_NET", "lo"),), "no-such-host-1"),
 }
 
-# The words of the client, and which ranks say that the moment is there. Rank 0 holds the others up where a call has to last.
-# Every rank says, too, that its PMIx_Init is over: a fault that would meet another rank's waits for that.
+# The words of the client, and which ranks say that the moment is there. Rank 0 holds the others up where a
+# call has to last. Every rank says, too, that its PMIx_Init is over: a fault that would meet another rank's
+# waits for that.
 _INIT = ["init", "reach:let_in"]
 _DATA = ["put:1000", "commit"]
 _REST = ["try", "collect", "try", "get:0", "try", "finalize"]
@@ -111,7 +112,8 @@ class Reader(threading.Thread):
 
 
 class Job:
-    """weftrun with four ranks, or as many as `options` say, of `words`; everything of it has a mark in its environment."""
+    """weftrun with four ranks, or as many as `options` say, of `words`; everything of it has a mark in its
+    environment."""
 
     def __init__(self, shape, words, options=(), env=(), prefix=(), ranks=4, reads=True, holds=1):
         self.shape = SHAPES[shape] if isinstance(shape, str) else shape
@@ -146,7 +148,8 @@ class Job:
             reader.start()
 
     def agent(self):
-        """A stand-in for ssh that says when it is there, and starts the daemon of the last node when it is let go."""
+        """A stand-in for ssh that says when it is there, and starts the daemon of the last node when it is
+        let go."""
         path = os.path.join(self.folder, "agent")
         with open(path, "w", encoding="ascii") as script:
             script.write(f"echo launch $1 $$ >{self.folder}/said\n"
@@ -156,8 +159,8 @@ class Job:
     # ---- moments
 
     def reach(self, moment, count=1, seconds=WATCHDOG):
-        """Waits until so many processes have said so; returns {rank: pid}. AssertionError: not within that time;
-        EndedEarly: weftrun has ended."""
+        """Waits until so many processes have said so; returns {rank: pid}. AssertionError: not within that
+        time; EndedEarly: weftrun has ended."""
         word = {"before Init": "before_Init", "in Init": "init", "put and commit": "put",
                 "direct modex": "modex"}.get(moment, moment)
         end = time.monotonic() + seconds
@@ -222,8 +225,9 @@ class Job:
     # ---- the end
 
     def finish(self, bound):
-        """Waits for weftrun's end. `bound` counts the seconds in which the job was at rest: a hang is, and a job that gets on
-        is not, however slow the machine. One that works on and on has the watchdog's time beside."""
+        """Waits for weftrun's end. `bound` counts the seconds in which the job was at rest: a hang is, and a
+        job that gets on is not, however slow the machine. One that works on and on has the watchdog's time
+        beside."""
         begin = seen = time.monotonic()
         rest = 0.0
         while True:

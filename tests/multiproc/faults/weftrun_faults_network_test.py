@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of weftrun_faults_table.py about networks: jobs over pretend hosts (scripts/hosts), one of which is cut off.
+"""The rows of weftrun_faults_table.py about networks: jobs over pretend hosts (scripts/hosts), one of which
+is cut off.
 
-All cells of a row's kind share one outage: their jobs are at their moments when it comes. Exit status 77: skipped, hosts cannot
-be made here; the reason is printed.
+All cells of a row's kind share one outage: their jobs are at their moments when it comes. Exit status 77:
+skipped, hosts cannot be made here; the reason is printed.
 """
 import os
 import sys

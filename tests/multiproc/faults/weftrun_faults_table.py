@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each fault at each moment comes to: the rows of docs/faults.md, most of which weftrun_faults_test.py runs.
+"""What each fault at each moment comes to: the rows of docs/faults.md, most of which weftrun_faults_test.py
+runs.
 
   weftrun_faults_table.py            prints the table
   weftrun_faults_table.py --check    compares it with docs/faults.md
@@ -35,16 +36,19 @@ class Row:
     group: str = ""
     do: str = ""          # a name of weftrun_faults_faults.FAULTS
     shapes: tuple = ()
-    words: tuple = ()     # regular expressions of the lines of weftrun, one each; (), and where the status is 0: it says nothing
+    # Regular expressions of the lines of weftrun, one each; (), and where the status is 0: it says nothing.
+    words: tuple = ()
     options: tuple = ()
-    limit: int = 0        # seconds of --timeout; the test gives more to a machine on which the job is not there by then
+    # Seconds of --timeout; the test gives more to a machine on which the job is not there by then.
+    limit: int = 0
     env: tuple = ()
     prefix: tuple = ()    # words before weftrun
     ranks: int = 4
     victim: tuple = ()    # words of the client in the place of the victim's "hold"
     succeeds: bool = False  # every call of every rank does
     leaves: bool = False  # a rank exits when a call of it fails
-    aborted: tuple = ()   # ranks that are told PMIX_ERR_PROC_ABORTED, once each; no rank is told another error
+    # Ranks that are told PMIX_ERR_PROC_ABORTED, once each; no rank is told another error.
+    aborted: tuple = ()
 
     def tests(self):
         return f"`multiproc.weftrun.faults.{self.group}`" if self.group else self.test

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of one group of weftrun_faults_table.py, run: python3 weftrun_faults_test.py GROUP [PART-OF-A-NAME].
+"""The rows of one group of weftrun_faults_table.py, run.
 
-Each cell is a job that has reached a moment, a fault, and what is promised: status, line, end within the bound, and that
-nothing is left. Several run at a time: most of a cell is waiting.
+  python3 weftrun_faults_test.py GROUP [PART-OF-A-NAME]
+
+Each cell is a job that has reached a moment, a fault, and what is promised: status, line, end within the
+bound, and that nothing is left. Several run at a time: most of a cell is waiting.
 """
 import concurrent.futures
 import os

@@ -10,7 +10,8 @@
 namespace weft::test {
 namespace {
 
-/// Fences of all kinds back to back, on overlapping sets; what was committed before a full one is there after it.
+/// Fences of all kinds back to back, on overlapping sets; what was committed before a full one is there after
+/// it.
 int fence_storm(const Words&) {
   Client client;
   const auto me = client.me.rank;
@@ -41,8 +42,8 @@ int fence_storm(const Words&) {
   return 0;
 }
 
-/// Several threads of each rank in one set at the same time: so many consecutive fences of it, in whatever order the
-/// threads come. words: the set.
+/// Several threads of each rank in one set at the same time: so many consecutive fences of it, in whatever
+/// order the threads come. words: the set.
 int fence_of_threads(const Words& words) {
   Client client;
   constexpr std::ptrdiff_t threads = 4;
@@ -94,7 +95,8 @@ int fence_of_threads(const Words& words) {
   return 0;
 }
 
-/// The cards are to travel as the first node has it, not as the others have: they travel, and all of them, as on one node.
+/// The cards are to travel as the first node has it, not as the others have: they travel, and all of them, as
+/// on one node.
 int nodes_disagree(const Words&) {
   Client client;
   check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
@@ -126,7 +128,7 @@ int nodes_disagree(const Words&) {
   return 0;
 }
 
-/// What a set has got in an earlier fence it does not get again; others, which have not, do.
+/// A set does not get again what it got in an earlier fence; other sets, which have not, do.
 int deltas_of_sets(const Words&) {
   Client client;
   const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
@@ -178,7 +180,7 @@ int fences_of_two_jobs(const Words&) {
   return 0;
 }
 
-/// What the user says goes before what the program asks for. words: whether cards travel.
+/// The user's word goes before what the program asks for. words: whether cards travel.
 int mode_of_the_user(const Words& words) {
   Client client;
   const bool travels = words.at(0) == "full";

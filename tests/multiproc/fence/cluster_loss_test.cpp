@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers of one cluster: processes and nodes that die, leave or are late, and servers that do not fit together.
+// Servers of one cluster: processes and nodes that die, leave or are late, and servers that do not fit
+// together.
 #include <unistd.h>
 
 #include <csignal>
@@ -9,7 +10,8 @@
 namespace weft::test {
 namespace {
 
-/// The last two ranks die: one has committed, the other has not. Every way to ask for a key that is not there ends alike.
+/// The last two ranks die: one has committed, the other has not. Every way to ask for a key that is not there
+/// ends alike.
 int gets_of_dead_ranks(const Words&) {
   Client client;
   const auto poor = client.peer(client.size - 2), rich = client.peer(client.size - 1);
@@ -76,8 +78,8 @@ int last_dies(const Words&) {
   return 0;
 }
 
-/// The last rank dies and comes back in another process, while the others of its set fence as often as they like, not the same number
-/// of times: the attempts of all nodes pair up again.
+/// The last rank dies and comes back in another process, while the others of its set fence as often as they
+/// like, not the same number of times: the attempts of all nodes pair up again.
 int last_comes_back(const Words&) {
   Client client;
   const auto last = client.peer(client.size - 1);
@@ -148,7 +150,8 @@ int node_dies(const Words&) {
   return 0;
 }
 
-/// The server of the last node speaks another version than the others: what needs both ends with a status, the rest works.
+/// The server of the last node speaks another version than the others: what needs both ends with a status,
+/// the rest works.
 int two_versions(const Words&) {
   Client client;
   const auto others = client.size - ranks_a_node;

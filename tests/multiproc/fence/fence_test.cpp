@@ -14,8 +14,8 @@ namespace {
 
 // ---- clients
 
-/// Each rank puts a counter, fences, and must read exactly this round's counter of all others; the second fence keeps
-/// the next round's values out of this one.
+/// Each rank puts a counter, fences, and must read exactly this round's counter of all others; the second
+/// fence keeps the next round's values out of this one.
 int count_rounds(const Words& words) {
   Client client;
   const auto rounds = std::stoul(words[0]);
@@ -128,8 +128,8 @@ int spellings(const Words&) {
   return 0;
 }
 
-/// The last rank stays away from the first fence: all others are told in time, it itself when it comes, and the
-/// next fence works for all.
+/// The last rank stays away from the first fence: all others are told in time, it itself when it comes, and
+/// the next fence works for all.
 int one_is_late(const Words& words) {
   Client client;
   const bool whole = words[0] == "whole";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fences that a host carries: what it hears of them beside the cards. The host is that of the first of two nodes, and answers for
-// the second.
+// Fences that a host carries: what it hears of them beside the cards. The host is that of the first of two
+// nodes, and answers for the second.
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,8 +32,8 @@ Infos directives_of(std::istringstream& words) {
   return out;
 }
 
-/// Fences as its host says, a line each, and says how each ended: "fence", or "fence_nb", of all, "set" of all but the last rank,
-/// "here" of those of the node.
+/// Fences as its host says, a line each, and says how each ended: "fence", or "fence_nb", of all, "set" of
+/// all but the last rank, "here" of those of the node.
 int fences_by_line(const Words&) {
   Client client;
   std::vector<pmix_proc_t> set;
@@ -79,7 +79,8 @@ std::string text_of(const Infos& infos) {
   return out;
 }
 
-/// A line for each fence that the host was called for; the answer comes at once, unless the test keeps it back.
+/// A line for each fence that the host was called for; the answer comes at once, unless the test keeps it
+/// back.
 class FirstNode {
  public:
   explicit FirstNode(Segment segment) : segment_(segment), host_(upcalls()) {
@@ -208,7 +209,7 @@ TEST_P(HostFenceTest, a_host_may_refuse_a_required_directive) {
   node.end();
 }
 
-/// What stays on the node is not the host's.
+/// A fence that stays on the node is not the host's.
 TEST_P(HostFenceTest, a_required_directive_of_a_fence_on_the_node_is_refused) {
   FirstNode node(GetParam());
   for (int i = 0; i < 3; ++i) {

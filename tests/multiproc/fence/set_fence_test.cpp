@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fences of sets that are not a whole job, from the second one on: at the set's board, which the first one's reply offered.
+// Fences of sets that are not a whole job, from the second one on: at the set's board, which the first one's
+// reply offered.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -42,7 +43,8 @@ int set_rounds(const Words& words) {
   return 0;
 }
 
-/// Sixteen fences of the set open at once, the first ones by message, and a blocking one behind them; a few times over.
+/// Sixteen fences of the set open at once, the first ones by message, and a blocking one behind them; a few
+/// times over.
 int set_many_open(const Words&) {
   Client client;
   if (client.me.rank + 1 < client.size) {
@@ -85,8 +87,8 @@ int set_two_threads(const Words&) {
   return 0;
 }
 
-/// Every set of two or more ranks fences in turn, again and again: more sets than a small segment has boards. Each rank says
-/// in its card how far it is: when a fence has ended, no member can be behind it.
+/// Every set of two or more ranks fences in turn, again and again: more sets than a small segment has boards.
+/// Each rank says in its card how far it is: when a fence has ended, no member can be behind it.
 int every_set(const Words& words) {
   Client client;
   std::uint64_t step = 0;
@@ -106,7 +108,8 @@ int every_set(const Words& words) {
   return 0;
 }
 
-/// The set of ranks 1 .. n-1 is at its board; then its last rank stays away. words: blocking or nb; "when told".
+/// The set of ranks 1 .. n-1 is at its board; then its last rank stays away. words: blocking or nb;
+/// "when told".
 int wait_at_board(const Words& words) {
   Client client;
   std::vector<pmix_proc_t> set;

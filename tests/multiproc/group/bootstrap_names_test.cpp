@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of leaders that do not know each other, of many names: a name decides at which server they come together, and under weftrun one server is
-// there that has no process.
+// Groups of leaders that do not know each other, of many names: a name decides at which server they come
+// together, and under weftrun one server is there that has no process.
 #include "tests/multiproc/group/group_calls.hpp"
 #include "tests/multiproc/group/programs.hpp"
 #include "tests/multiproc/harness/cluster.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int names = 30;
 
-/// Of each job rank 0 leads, and brings all others of its job. members: by group rank.
+/// Rank 0 of each job leads, and brings all others of its job. members: by group rank.
 void bootstrap(const Client& client, const std::string& name, std::uint64_t leaders, const Procs& members) {
   Infos infos;
   if (client.me.rank == 0)

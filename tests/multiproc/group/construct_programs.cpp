@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constructs of groups in which handlers decide, whose members do not know each other, and collectives of groups that adjust: on one node and
-// on several (construct_test.cpp).
+// Constructs of groups in which handlers decide, whose members do not know each other, and collectives of
+// groups that adjust: on one node and on several (construct_test.cpp).
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,8 +21,9 @@ void end_by_signal() {
   ::kill(::getpid(), SIGUSR1);
 }
 
-/// The last rank ends before it calls, after rank 0 has. Word: leader (rank 0 declares itself, and goes on), all (each is asked, and goes on), aborts (rank 1
-/// does), unheard (there is no handler), refused (no member wants to be asked).
+/// The last rank ends before it calls, after rank 0 has. Word: leader (rank 0 declares itself, and goes on),
+/// all (each is asked, and goes on), aborts (rank 1 does), unheard (there is no handler), refused (no member
+/// wants to be asked).
 int handlers_decide(const Words& words) {
   Client client;
   const auto& how = words.at(0);
@@ -63,8 +64,8 @@ int handlers_decide(const Words& words) {
   return 0;
 }
 
-/// The last rank is the leader, and ends when it has called; the one before it calls after that, or before. Words: led (by rank 1), unled,
-/// aborts; late or early.
+/// The last rank is the leader, and ends when it has called; the one before it calls after that, or before.
+/// Words: led (by rank 1), unled, aborts; late or early.
 int leader_of_a_construct_ends(const Words& words) {
   Client client;
   const auto& how = words.at(0);
@@ -116,7 +117,7 @@ int leader_of_a_construct_ends(const Words& words) {
   return 0;
 }
 
-/// What the draft of RFC 0033 has members hear of a construct, and the event of its context.
+/// Members hear of a construct what the draft of RFC 0033 says, and the event of its context.
 int tells_of_a_construct(const Words&) {
   Client client;
   group_events().listen(PMIX_GROUP_REQUESTED);
@@ -143,7 +144,8 @@ int tells_of_a_construct(const Words&) {
   return 0;
 }
 
-/// Two leaders bring the ranks behind them. Then: a leader too many, another number of leaders, a process that no leader has added.
+/// Two leaders bring the ranks behind them. Then: a leader too many, another number of leaders, a process
+/// that no leader has added.
 int bootstraps(const Words&) {
   Client client;
   const auto middle = client.size / 2;
@@ -207,8 +209,8 @@ int bootstrap_loses_one(const Words& words) {
   return 0;
 }
 
-/// The last rank calls when the test says so: it is the second leader, or one that the second leader has added. Words: leader or member, the
-/// group's name.
+/// The last rank calls when the test says so: it is the second leader, or one that the second leader has
+/// added. Words: leader or member, the group's name.
 int bootstrap_waits(const Words& words) {
   Client client;
   const auto& name = words.at(1);
@@ -260,7 +262,8 @@ int fences_adjust(const Words&) {
   return 0;
 }
 
-/// A member leaves a group that does not adjust, while the others are in a fence of it. The job's fences go on.
+/// A member leaves a group that does not adjust, while the others are in a fence of it. The job's fences go
+/// on.
 int one_leaves_a_fence(const Words&) {
   Client client;
   const auto last = client.size - 1;

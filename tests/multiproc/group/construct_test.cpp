@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constructs in which handlers decide, constructs by leaders that do not know each other, and collectives that adjust. The members:
-// construct_programs.cpp.
+// Constructs in which handlers decide, constructs by leaders that do not know each other, and collectives
+// that adjust. The members: construct_programs.cpp.
 #include "tests/multiproc/harness/cluster.hpp"
 
 namespace weft::test {

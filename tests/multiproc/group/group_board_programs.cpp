@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of one node that make and end groups at a board, and come back to messages, for group_board_test.cpp. The first construct of
-// an array is a message and brings the board.
+// Members of one node that make and end groups at a board, and come back to messages, for
+// group_board_test.cpp. The first construct of an array is a message and brings the board.
 #include <signal.h>
 #include <unistd.h>
 
@@ -69,7 +69,8 @@ bool is_same(const Procs& a, const Procs& b) {
       [](const pmix_proc_t& one, const pmix_proc_t& other) { return PMIx_Check_procid(&one, &other); });
 }
 
-/// Group after group, more of them alive than a ledger has places; each is in the server's table as soon as the call is back.
+/// Group after group, more of them alive than a ledger has places; each is in the server's table as soon as
+/// the call is back.
 int makes_many_at_a_board(const Words&) {
   Client client;
   const auto members = backwards(client);
@@ -100,7 +101,7 @@ int makes_many_at_a_board(const Words&) {
   return 0;
 }
 
-/// What only the server can do comes in between, of one member or of all.
+/// A call that only the server can serve comes in between, of one member or of all.
 int mixes_boards_and_messages(const Words&) {
   Client client;
   const Procs all{client.job};
@@ -133,8 +134,8 @@ int mixes_boards_and_messages(const Words&) {
   return 0;
 }
 
-/// Rank 0 comes to two groups by two threads, the others to one after the other, which rank 0 begins in another order: no member waits
-/// for one that waits at another place.
+/// Rank 0 comes to two groups by two threads, the others to one after the other, which rank 0 begins in
+/// another order: no member waits for one that waits at another place.
 int comes_in_another_order(const Words&) {
   Client client;
   const Procs all{client.job};
@@ -160,7 +161,8 @@ int comes_in_another_order(const Words&) {
   return 0;
 }
 
-/// Sets that share members, and a name that goes from one to the next: it is free again when its group has ended, and not before.
+/// Sets that share members, and a name that goes from one to the next: it is free again when its group has
+/// ended, and not before.
 int shares_a_name_among_sets(const Words&) {
   Client client;
   const auto members_from = [&](pmix_rank_t first) {
@@ -189,7 +191,8 @@ int shares_a_name_among_sets(const Words&) {
   return 0;
 }
 
-/// The last two ranks have a board; the last comes to the end of their group when the test says so. Word: what the other waits with.
+/// The last two ranks have a board; the last comes to the end of their group when the test says so. Word:
+/// what the other waits with.
 int is_late_at_a_board(const Words& words) {
   Client client;
   const auto last = client.size - 1;
@@ -232,8 +235,9 @@ int dies_at_a_board(const Words&) {
   return 0;
 }
 
-/// Members on several nodes: what some give up, and what fails because a member dies, ends the same for members that are at a board,
-/// where the other nodes are awaited, as for those that have sent messages. What comes next goes well.
+/// Members on several nodes: what some give up, and what fails because a member dies, ends the same for
+/// members that are at a board, where the other nodes are awaited, as for those that have sent messages. The
+/// next construct goes well.
 int fails_at_boards_of_nodes(const Words&) {
   Client client;
   const Procs all{client.job};

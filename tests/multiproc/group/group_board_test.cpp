@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of the processes of one node at a board, and what makes messages of them again. The members: group_board_programs.cpp.
+// Groups of the processes of one node at a board, and what makes messages of them again. The members:
+// group_board_programs.cpp.
 #include "tests/multiproc/harness/cluster.hpp"
 #include "tests/multiproc/harness/host.hpp"
 
@@ -40,7 +41,7 @@ TEST_P(GroupBoardTest, a_member_dies) {
   children.pop_back();
   expect_success(children);
 }
-// Its node is a process of its own, whose report the test reads.
+// The node is a process of its own, whose report the test reads.
 TEST_P(GroupBoardTest, what_is_stuck_is_reported_with_the_missing_ranks) {
   Cluster cluster(2, GetParam(), "is_late_at_a_board", reports_soon({{"WEFT_TRANSPORT", "shm"}}), true,
                   {"plain"});

@@ -22,7 +22,7 @@ Made take_results(pmix_status_t status, pmix_info_t* results, std::size_t count)
   return out;
 }
 
-/// Of an invitation: a new member is told the name, too.
+/// The results of an invitation: a new member is told the name, too.
 Made take_named_results(const std::string& name, pmix_status_t status, pmix_info_t* results,
                         std::size_t count) {
   auto out = take_results(status, results, count);

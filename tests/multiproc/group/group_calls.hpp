@@ -18,7 +18,7 @@ namespace weft::test {
 
 using Procs = std::vector<pmix_proc_t>;
 
-/// What a construct, an invite or a join returned.
+/// The result of a construct, an invite or a join.
 struct Made {
   pmix_status_t status = PMIX_ERROR;
   Procs members;
@@ -34,7 +34,7 @@ Made join(const std::string& name, const pmix_proc_t* leader, pmix_group_opt_t h
 pmix_status_t destruct(const std::string& name, const Infos& infos = {});
 pmix_status_t leave(const std::string& name);
 
-/// What this process has asked of its server before has come there.
+/// Returns when everything that this process has asked of its server before has come there.
 void hear_from_server();
 /// Calls that this process waits for later. Their server has them.
 class Construct {
@@ -55,13 +55,13 @@ class Join {
   Waiter ended_;
 };
 
-/// Of the client's job, from the first to the last.
+/// The ranks of the client's job from `first` to `last`.
 Procs ranks_of(const Client& client, pmix_rank_t first, pmix_rank_t last);
 Procs ranks_of(const Client& client, std::initializer_list<pmix_rank_t> ranks);
 pmix_proc_t all_of(const std::string& group);
 bool is_same(const Procs& a, const Procs& b);
 bool contains(const Procs& procs, const pmix_proc_t& proc);
-/// What Get says the members of a group are.
+/// The members of a group, as Get tells them.
 Procs members_of(const std::string& group);
 
 /// Their ranks, in that order.
@@ -82,7 +82,7 @@ class GroupEvents {
     Procs members;
     std::optional<bool> is_led;  ///< PMIX_GROUP_LEADER
   };
-  /// What a handler gives back.
+  /// The answer that a handler gives back.
   struct Answer {
     pmix_status_t status = PMIX_SUCCESS;
     bool leads = false;         ///< PMIX_GROUP_LEADER

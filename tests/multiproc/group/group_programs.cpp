@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of groups that the servers make, for tests on one node (group_test.cpp) and on several (cluster_group_test.cpp).
+// Members of groups that the servers make, for tests on one node (group_test.cpp) and on several
+// (cluster_group_test.cpp).
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ void listen_for(pmix_status_t code) {
   check(PMIx_Register_event_handler(&code, 1, nullptr, 0, on_event, nullptr, nullptr) >= 0, "no handler");
 }
 
-/// Of the answer to one key: the number, or how many elements the array has.
+/// The answer to one key: the number, or how many elements the array has.
 std::size_t query(const char* key, const char* group = nullptr) {
   char* keys[] = {const_cast<char*>(key), nullptr};
   Infos qualifiers;
@@ -153,7 +154,8 @@ std::vector<std::string> groups_of(const pmix_proc_t& proc) {
   return {names, names + array->size};
 }
 
-/// All ask which groups each of them is in: of two groups, one of which all but the last are in, and the other the first two.
+/// All ask which groups each of them is in: of two groups, one of which all but the last are in, and the
+/// other the first two.
 int asks_for_groups_of_all(const Words&) {
   Client client;
   const auto last = client.size - 1;
@@ -216,7 +218,8 @@ struct Later {
   }
 };
 
-/// Groups of the same processes under many names, begun in another order by each, and fences of the same processes beside them.
+/// Groups of the same processes under many names, begun in another order by each, and fences of the same
+/// processes beside them.
 int makes_many_at_once(const Words&) {
   Client client;
   constexpr std::size_t count = 8;
@@ -257,7 +260,8 @@ int makes_many_at_once(const Words&) {
   return 0;
 }
 
-/// What members give for the others is there under the context's identifier, after the group's end, too.
+/// The values that members give for the others are there under the context's identifier, even after the
+/// group's end.
 int gives_data(const Words&) {
   Client client;
   std::vector<std::size_t> contexts;
@@ -369,7 +373,8 @@ int loses_the_last(const Words& words) {
   return 0;
 }
 
-/// The members of the first node mean another group by that name than the others: an error for all, and what comes next is well.
+/// The members of the first node mean another group by that name than the others: an error for all, and what
+/// comes next is well.
 int nodes_mean_other_members(const Words&) {
   Client client;
   auto others = backwards(client);
@@ -387,7 +392,8 @@ int nodes_mean_other_members(const Words&) {
   return 0;
 }
 
-/// The last rank comes to a construct, a destruct, a connect and a disconnect when the test says so. Word: which of them.
+/// The last rank comes to a construct, a destruct, a connect and a disconnect when the test says so. Word:
+/// which of them.
 int last_is_late_for(const Words& words) {
   Client client;
   meet_the_test();
@@ -408,7 +414,7 @@ int last_is_late_for(const Words& words) {
   return 0;
 }
 
-/// Both jobs connect, then one rank of each, and disconnect; what was committed before is there.
+/// Both jobs connect, then one rank of each, and disconnect; values that were committed before are there.
 int connects_two_jobs(const Words&) {
   Client client;
   const char* names[] = {"wide", "beside"};
@@ -443,8 +449,9 @@ int connects_two_jobs(const Words&) {
   return 0;
 }
 
-/// Groups of members by chance, one after the other, under names that come again; each member goes on to its next at its
-/// own pace. All see the same members, and nothing is left. Words: the seed, which is the same for all; how many.
+/// Groups of members by chance, one after the other, under names that come again; each member goes on to its
+/// next at its own pace. All see the same members, and nothing is left. Words: the seed, which is the same
+/// for all; how many.
 int makes_groups_by_chance(const Words& words) {
   Client client;
   std::mt19937 random(static_cast<unsigned>(std::stoul(words.at(0))));

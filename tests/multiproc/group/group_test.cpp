@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of the processes of one node, under a host that knows nothing of groups. The members: group_programs.cpp.
+// Groups of the processes of one node, under a host that knows nothing of groups. The members:
+// group_programs.cpp.
 #include "tests/multiproc/harness/host.hpp"
 
 namespace weft::test {

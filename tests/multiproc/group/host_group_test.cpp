@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups that the host makes: the last member of a node calls the host's `group`, with what the Standard has it given.
+// Groups that the host makes: the last member of a node calls the host's `group`, with what the Standard has
+// it given.
 #include <cstring>
 #include <mutex>
 
@@ -154,7 +155,7 @@ int loses_a_member(const Words&) {
   return 0;
 }
 
-/// Its host makes groups and carries fences; the other members are on a node that there is not.
+/// The node's host makes groups and carries fences; the other members are on a node that does not exist.
 int fences_a_group_of_the_host(const Words&) {
   Client client;
   const auto members = all_of(client);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job on several nodes whose servers do the exchange themselves, over a real fabric: one process a node with a server in
-// it, each with its two clients. The test is the launcher: it carries contacts from one to the other.
+// A job on several nodes whose servers do the exchange themselves, over a real fabric: one process a node
+// with a server in it, each with its two clients. The test is the launcher: it carries contacts from one to
+// the other.
 #pragma once
 
 #include "tests/multiproc/harness/host.hpp"
@@ -30,7 +31,8 @@ struct Cluster {
     for (auto& node : nodes) node.tell(contacts);
     for (auto& node : nodes) node.expect("started");
   }
-  /// Each client has said "ready", and awaits "go": from here on they do alike at one time, however long each took to start.
+  /// Each client has said "ready", and awaits "go": from here on they do alike at one time, however long each
+  /// took to start.
   void go() {
     for (const char* which : {"listen to the first", "listen"})
       for (auto& node : nodes) {
@@ -47,8 +49,8 @@ struct Cluster {
   }
 };
 
-/// What a suite runs over; the first alone under AddressSanitizer, which sees the other fabrics' own code in tests/conformance and their unit tests, and
-/// the server above them in the tests of weftrun.
+/// The fabrics that a suite runs over; the first alone under AddressSanitizer, which sees the other fabrics'
+/// own code in tests/conformance and their unit tests, and the server above them in the tests of weftrun.
 inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "tcp", "ofi", "ucx"}) {
 #if defined(__SANITIZE_ADDRESS__)
   all.resize(1);
@@ -56,8 +58,9 @@ inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "
   return all;
 }
 
-/// The same for programs that meet a fabric only through messages between servers and lose no node: that messages of all sizes arrive, in order, on
-/// each fabric is held by tests/conformance, and that servers exchange, read and lose nodes over each by the suites over all four.
+/// The fabrics of a suite whose programs meet a fabric only through messages between servers and lose no
+/// node. tests/conformance holds that messages of all sizes arrive, in order, on each fabric; the suites over
+/// all four hold that servers exchange, read and lose nodes over each.
 inline std::vector<std::string> two_fabrics() {
   return fabrics({"shm", "tcp"});
 }

@@ -77,7 +77,7 @@ int cluster_node(const Words& words) {
   Infos infos;
   infos.number(PMIX_JOB_SIZE, nodes * ranks_a_node).number(PMIX_NUM_NODES, nodes).number(PMIX_NODEID, self);
   infos.text(PMIX_NODE_MAP, names).text(PMIX_PROC_MAP, ranks);
-  // What no other node registers.
+  // Node infos that no other node registers.
   infos.array(PMIX_NODE_INFO_ARRAY,
               std::move(Infos().number(PMIX_NODEID, self).unsigned64(PMIX_AVAIL_PHYS_MEMORY, 10 + self)));
   for (pmix_rank_t rank = self * ranks_a_node; rank < (self + 1) * ranks_a_node; ++rank)
@@ -110,8 +110,8 @@ int cluster_node(const Words& words) {
     if (!is_good) std::fprintf(stderr, "node %u: a client's wait status is %d\n", self, status);
     good = good && is_good;
   };
-  // The test speaks with the last rank through this process, hears the first, and says "go" to both, until the test wants it to wait
-  // for all; or to start the last rank once more, after its process has ended.
+  // The test speaks with the last rank through this process, hears the first, and says "go" to both, until
+  // the test wants it to wait for all; or to start the last rank once more, after its process has ended.
   for (std::string line = listen(); !line.empty() && line != "wait"; line = listen()) {
     if (line == "listen") {
       say(children.back().hear());

@@ -334,8 +334,9 @@ Scratch::~Scratch() {
 
 namespace {
 
-/// Other programs of this machine come and go in these, other PMIx libraries under test among them: only what bears our
-/// name counts, and not what weftrun's jobs have, whose own tests run beside these and look after it.
+/// Other programs of this machine come and go in these, other PMIx libraries under test among them: only what
+/// bears our name counts, and not what weftrun's jobs have, whose own tests run beside these and look after
+/// it.
 Words ours_in(const char* directory) {
   // "weft-host-4711.0.6242b9581ae20798": the folder of a job's ranks.
   const auto is_jobs_folder = [](const std::string& name) {

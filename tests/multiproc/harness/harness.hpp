@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests with real processes share. One program is everything: a test runs in it as a host (a PMIx server
-// with a module), and starts itself again, under another name, as the clients of that server.
+// What the tests with real processes share. One program is everything: a test runs in it as a host (a PMIx
+// server with a module), and starts itself again, under another name, as the clients of that server.
 //
 // Nothing here sleeps. Every wait has a deadline, and a watchdog ends a test that outlives its time.
 #pragma once
@@ -22,10 +22,11 @@ int patience();
 using Words = std::vector<std::string>;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// With a report of what is stuck soon, but only after ranks that come together have come, also on a machine that is busy.
+/// With a report of what is stuck soon, but only after ranks that come together have come, also on a machine
+/// that is busy.
 Variables reports_soon(Variables variables);
 
-/// The programs that a test may start instead of itself, by name. What they return is their exit status.
+/// The programs that a test may start instead of itself, by name. Their return value is the exit status.
 class Programs {
  public:
   using Program = std::function<int(const Words&)>;
@@ -106,9 +107,9 @@ class Child {
   void kill(int signal = 9) const;
   /// Waits for its end. The wait status; -1: it did not end in time and was killed.
   int wait();
-  /// The same, as a test: it exited with 0.
+  /// Waits for its end, and fails the test unless it exited with 0.
   void expect_success();
-  /// What has come of its stderr, where that is caught.
+  /// The process's stderr as far as it has come, where it is caught.
   std::string said_so_far();
   /// All that it wrote to stderr, after its end.
   std::string errors();

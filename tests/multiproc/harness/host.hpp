@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A resource manager's daemon in miniature: a PMIx server in this process, with a module whose upcalls a test sets.
+// A resource manager's daemon in miniature: a PMIx server in this process, with a module whose upcalls a test
+// sets.
 #pragma once
 
 #include <pmix_server.h>
@@ -17,7 +18,7 @@
 
 namespace weft::test {
 
-/// What a test wants to hear of; an upcall that is not set is NULL in the module.
+/// The upcalls that a test wants to hear of; an upcall that is not set is NULL in the module.
 struct Upcalls {
   std::function<pmix_status_t(const pmix_proc_t&, void* object, pmix_op_cbfunc_t, void*)> connected;
   std::function<pmix_status_t(const pmix_proc_t&, void* object, pmix_op_cbfunc_t, void*)> finalized;
@@ -70,7 +71,7 @@ class Host {
   /// setup_fork, and our program as that rank.
   Child start(const std::string& nspace, pmix_rank_t rank, const std::string& program,
               const Words& words = {}, Child::Options options = {});
-  /// The same for ranks [0, size).
+  /// start() for ranks [0, size).
   std::vector<Child> start_all(const std::string& nspace, std::uint32_t size, const std::string& program,
                                const Words& words = {}, const Child::Options& options = {});
   Variables fork_variables(const pmix_proc_t& proc);
@@ -97,8 +98,8 @@ std::string name_of(Segment segment);
 inline void PrintTo(Segment segment, std::ostream* out) {  // in the names of tests
   *out << name_of(segment);
 }
-/// What a suite runs in. Under AddressSanitizer each process takes long to start, and has no address space to spare: there `mixed` stands for all, or
-/// else the first.
+/// The segments that a suite runs in. Under AddressSanitizer each process takes long to start, and has no
+/// address space to spare: there `mixed` stands for all, or else the first.
 inline std::vector<Segment> ways(std::vector<Segment> all = {Segment::mapped, Segment::refused,
                                                              Segment::mixed, Segment::no_room}) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -108,12 +109,13 @@ inline std::vector<Segment> ways(std::vector<Segment> all = {Segment::mapped, Se
   return all;
 #endif
 }
-/// refused and mixed: WEFT_NO_SEGMENT for all or for odd ranks; no_room: an address space too small to map it.
+/// refused and mixed: WEFT_NO_SEGMENT for all or for odd ranks; no_room: an address space too small to map
+/// it.
 Child::Options reach(Segment segment, pmix_rank_t rank);
 std::vector<Child> start_all(Host& host, Segment segment, const std::string& nspace, std::uint32_t size,
                              const std::string& program, const Words& words = {});
-/// Two hosts, each a process with a server and two ranks of a job of four that run `program`; the hosts do fences and direct
-/// modex over a socket. manner: see Manner in nodes_test.cpp.
+/// Two hosts, each a process with a server and two ranks of a job of four that run `program`; the hosts do
+/// fences and direct modex over a socket. manner: see Manner in nodes_test.cpp.
 void run_two_nodes(Segment segment, const std::string& program, const Words& manner = {});
 /// A job in which all ranks run one program and end well. variables: of the host.
 void all_run(Segment segment, std::uint32_t size, const std::string& program, const Words& words = {},

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of strangers share: where a process listens, and work that runs as another user or beside the test."""
+"""What the tests of strangers share: where a process listens, and work that runs as another user or beside
+the test."""
 import contextlib
 import encodings.idna  # noqa: F401  pylint: disable=unused-import  # another user may not be able to read it
 import os
@@ -96,8 +97,8 @@ def _become(uid):
 
 
 class Beside:
-    """A function in a process of its own, as another user where one is named. The function gets `ready`, which it calls when
-    what the test waits for is the case. The process ends with the block."""
+    """A function in a process of its own, as another user where one is named. The function gets `ready`,
+    which it calls when what the test waits for is the case. The process ends with the block."""
 
     def __init__(self, work, *words, uid=None):
         self.work, self.words, self.uid = work, words, uid

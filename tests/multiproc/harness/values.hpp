@@ -57,7 +57,7 @@ class Infos {
 
 pmix_proc_t proc_of(std::string_view nspace, pmix_rank_t rank);
 
-/// What a Get returned.
+/// The result of a Get.
 class Got {
  public:
   Got(pmix_status_t status_now, pmix_value_t* value) : status(status_now), value_(value) {}
@@ -66,7 +66,7 @@ class Got {
   const pmix_status_t status;
   const pmix_value_t& value() const { return *value_; }
   bool there() const { return status == PMIX_SUCCESS && value_ != nullptr; }
-  /// Of a value of exactly this type; a failed check of this process otherwise.
+  /// The number in a value of exactly this type; a failed check of this process otherwise.
   std::uint64_t u64(std::source_location where = std::source_location::current()) const;
   std::uint32_t u32(std::source_location where = std::source_location::current()) const;
   std::uint16_t u16(std::source_location where = std::source_location::current()) const;
@@ -112,7 +112,7 @@ const Infos& optional();
 pmix_status_t fence(const std::vector<pmix_proc_t>& procs, const Infos& infos);
 pmix_status_t fence(const std::vector<pmix_proc_t>& procs = {});
 
-/// A callback to wait for, from any thread. It must outlive its call.
+/// A callback to wait for, from any thread. The object must outlive its call.
 class Waiter {
  public:
   static void on_status(pmix_status_t status, void* self);
@@ -132,8 +132,8 @@ class Waiter {
   pmix_status_t status_ = PMIX_SUCCESS;
 };
 
-/// Callbacks of fences that one process has open: they end in the order in which it opened them. The cell of each: this, and
-/// its number.
+/// Callbacks of fences that one process has open: they end in the order in which it opened them. The cell of
+/// each: this, and its number.
 struct EndOrder {
   std::atomic<unsigned> ended{0};
   static void on_end(pmix_status_t status, void* cell);

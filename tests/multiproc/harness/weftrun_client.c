@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank with a will of its own for the tests of weftrun: weftrun_client WORD...; each word is one step.
 //   init finalize          the calls
-//   library                this process and its parent must have the file of WEFT_TEST_LIBRARY as their libpmix
+//   library                this process and its parent must have the file of WEFT_TEST_LIBRARY as their
+//                          libpmix
 //   keys                   prints what the job says about this rank, one "name=value" a line
 //   localities:N           prints its locality and what it shares with ranks 0 to N - 1
 //   near_locality:R        prints the locality of rank R, with PMIX_OPTIONAL
-//   sets                   prints "RANK NAMES OWN R,R ...": all process sets, its own, and the ranks of each set
+//   sets                   prints "RANK NAMES OWN R,R ...": all process sets, its own, and the ranks of each
+//                          set
 //   folders                prints "RANK TMPDIR NSDIR PROCDIR", or the status where there is no such key
 //   folder_of:R            prints the PROCDIR of that rank
 //   exit:N signal:N        leave so
@@ -18,27 +20,32 @@
 //   fence_of:A,B,C         with these ranks
 //   connect disconnect     of the whole job
 //   construct:NAME group_fence:NAME destruct:NAME   a group of the whole job, a fence of it, its end
-//   lead:NAME added:NAME   a group that this rank brings together of all ranks; of which it is an added member
+//   lead:NAME added:NAME   a group that this rank brings together of all ranks; of which it is an added
+//                          member
 //   invite:NAME            a group to which this rank invites all others
 //   watch                  listens to PMIX_ERR_PROC_ABORTED and PMIX_EVENT_NODE_DOWN
 //   hears:R hears_node:N   waits until it has been told that rank R, node N is gone
-//   forge:KIND:SERVER      raises an event that looks like one of weftrun's or weftd's own, in the name of that server:
-//                          object, signal, ended, node_down, end
+//   forge:KIND:SERVER      raises an event that looks like one of weftrun's or weftd's own, in the name of
+//                          that server: object, signal, ended, node_down, end
 //   watch_ends             listens to PMIX_EVENT_PROC_TERMINATED, and by a default handler to whatever comes
 //   ended:R                waits until it has been told how rank R ended, prints "R EXIT_CODE STATUS"
 //   by_default:R           waits until the default handler has been told of rank R, prints "R CODE"
 //   mark marked            raises an event; waits for that event, after `watch`
-//   marks_until:FILE       prints "raising", raises such events until the file is there, then one that says how many they were
-//   marks_all              waits, after `watch`, until it has been told that number and has got as many; more must not come
+//   marks_until:FILE       prints "raising", raises such events until the file is there, then one that says
+//                          how many they were
+//   marks_all              waits, after `watch`, until it has been told that number and has got as many; more
+//                          must not come
 //   descriptors            prints each descriptor above 2 and what it refers to
 //   pid say:TEXT           prints "RANK PID", TEXT
 //   wait                   until a signal ends the process
-// Moments, for faults that have to come at one. The folder of WEFT_TEST_MOMENTS has two FIFOs, `said` and `go`:
+// Moments, for faults that have to come at one. The folder of WEFT_TEST_MOMENTS has two FIFOs, `said` and
+// `go`:
 //   reach:NAME             writes "NAME RANK PID" to `said`
 //   hold                   until a process opens `go` for writing
 //   hold_connect           PMIx_Init reaches "init" before it connects to the server, and holds there
 //   stubborn               SIGTERM does not end this rank: it reaches "end"
-//   put:BYTES commit       so many bytes under the key "key"; BYTES 0: until PMIx_Put says that there is no room, or it fails
+//   put:BYTES commit       so many bytes under the key "key"; BYTES 0: until PMIx_Put says that there is no
+//                          room, or it fails
 //   collect                a fence of the whole job in which the cards travel
 //   get:R                  that key of rank R, whose bytes have to be that rank's
 //   finalize_barrier       PMIx_Finalize with PMIX_EMBED_BARRIER
@@ -154,7 +161,7 @@ static void print_string(pmix_rank_t rank, const char* key, const char* name) {
   PMIX_VALUE_RELEASE(value);
 }
 
-/* What is known of a node's slots. */
+/* Prints what is known of a node's slots. */
 static void print_slots(uint32_t node) {
   const char* keys[] = {PMIX_MAX_PROCS, PMIX_NODE_OVERSUBSCRIBED};
   pmix_proc_t job = {.rank = PMIX_RANK_WILDCARD};
@@ -263,7 +270,7 @@ static char* locality_of(pmix_rank_t rank) {
   return text;
 }
 
-/// Of this rank, and what it shares with each of the `size` ranks of the job.
+/// Prints the locality of this rank, and what it shares with each of the `size` ranks of the job.
 static void print_localities(pmix_rank_t size) {
   char* own = locality_of(me.rank);
   printf("locality=%s\n", own);
@@ -311,7 +318,8 @@ static void call_with_flag(const char* flag) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
-// What a card's key holds, so that no card passes for another's. What looks random does not get shorter by compression.
+// A byte of a card's key. Bytes that look random keep one card from passing for another's, and do not get
+// shorter by compression.
 static char byte_of_card(pmix_rank_t rank, size_t at) {
   uint32_t mixed = rank * 0x9e3779b9u + (uint32_t)at;
   mixed = (mixed ^ mixed >> 15) * 0x2c1b3c6du;
@@ -496,7 +504,7 @@ static void invite(const char* name) {
   expect_success("PMIx_Group_invite", status);
 }
 
-// What has been heard: how often of each rank, and of each node.
+// The counts of what has been heard, of each rank and of each node.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t heard = PTHREAD_COND_INITIALIZER;
 static int gone_ranks[64], gone_nodes[64], marks;
@@ -530,7 +538,7 @@ static void watch(void) {
   if (status < 0) fail("PMIx_Register_event_handler", status);
 }
 
-// What came of one rank by a handler of watch_ends.
+// The end of one rank, as a handler of watch_ends heard it.
 static struct end {
   int times, exit_code;
   pmix_status_t code, how;
@@ -608,7 +616,8 @@ static void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data
   if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) fail("PMIx_Notify_event", status);
 }
 
-// As tools/channel/protocol.hpp has them: the number of the message, the version of the format, the fields.
+// The frames are those of tools/channel/protocol.hpp: the number of the message, the version of the format,
+// the fields.
 enum { order_signal = 2, order_end = 4, report_ended = 9 };
 
 static void forge(const char* words) {
@@ -617,7 +626,7 @@ static void forge(const char* words) {
   PMIX_LOAD_PROCID(&server, me.nspace, (pmix_rank_t)atoi(number + 1));
   strcat(server.nspace, "-weftrun");
   const char signal_bytes[] = {3, SIGUSR1, 0, 0, 0, 0, 0, 0, 0};
-  // Of rank 1: status 42.
+  // The report that rank 1 has ended, with status 42.
   const char ended_bytes[] = {3, 1, 0, 0, 0, 0, 42, 0, 0, 1, 0, 0, 0, 0,
                               0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0};
   const char end_bytes[] = {3, 0};

@@ -19,25 +19,29 @@ HOSTS_SCRIPT = str(pathlib.Path(__file__).resolve().parents[3] / "scripts" / "ho
 
 
 def run(*args, data=b"", env=None, cwd=None, stdin=None, pass_fds=(), before=()):
-    """Runs weftrun to its end; returns CompletedProcess with bytes. before: words of a program that is to run it: prlimit."""
+    """Runs weftrun to its end; returns CompletedProcess with bytes. before: words of a program that is to run
+    it: prlimit."""
     given = {"stdin": stdin} if stdin is not None else {"input": data}
     return subprocess.run([*before, WEFTRUN, *args], capture_output=True, timeout=WATCHDOG, env=env, cwd=cwd,
                           pass_fds=pass_fds, **given)
 
 
 def start(*args, **options):
-    """weftrun with pipes, left running. Without buffers: communicate() loses what readline() has read ahead."""
+    """weftrun with pipes, left running. Without buffers: communicate() loses what readline() has read
+    ahead."""
     defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
     return subprocess.Popen([WEFTRUN, *args], **{**defaults, **options})
 
 
 def repeated(count):
-    """So often; a fifth of it under a sanitizer, where a launch takes a second and the release's run has all."""
+    """So often; a fifth of it under a sanitizer, where a launch takes a second and the release's run has
+    all."""
     return range(count // 5 if os.environ.get("WEFT_TEST_SANITIZE") else count)
 
 
 def with_time_limits(try_limit):
-    """Longer and longer time limits, until try_limit(seconds) says that its ranks had got as far as they were to by then."""
+    """Longer and longer time limits, until try_limit(seconds) says that its ranks had got as far as they were
+    to by then."""
     limit = 0.5
     while not try_limit(limit):
         limit *= 4
@@ -122,7 +126,8 @@ def on_hosts(name, count, run):
 
 
 def left_on(host):
-    """What a job could have left on a pretend host beside processes: segments, names of sockets, connections."""
+    """What a job could have left on a pretend host beside processes: segments, names of sockets,
+    connections."""
     found = hosts("run", host, "sh", "-c",
                   "ls /dev/shm; grep -c @weft /proc/net/unix || true; ss -Htn state established")
     if found.returncode != 0:

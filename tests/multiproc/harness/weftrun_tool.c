@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tool of weftrun's or weftd's server: weftrun_tool PID. It prints "connected", then a line for each event of a job that it hears,
-// "default CODE" for each that its default handler hears, and ends when the server has gone.
+// A tool of weftrun's or weftd's server: weftrun_tool PID. The program prints "connected", then a line for
+// each event of a job that it hears, "default CODE" for each that its default handler hears, and ends when
+// the server has gone.
 #include <pmix_tool.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@ namespace weft::test {
 
 enum class Style { in_the_upcall, later, twice, refused, at_once, never };
 
-/// What the host was asked, a line each, and how it answers.
+/// The requests that the host got, a line each, and how it answers.
 struct Asked {
   Style style = Style::later;
   std::mutex mutex;
@@ -40,7 +40,7 @@ struct Asked {
 void ask_into(Asked& asked);
 void set_all(pmix_server_module_t& module);
 
-/// Of a handler of this process that does nothing; without codes, the default.
+/// The reference of a handler of this process that does nothing; without codes, a default handler.
 size_t handler_of(std::vector<pmix_status_t> codes, Infos infos = {});
 
 }  // namespace weft::test

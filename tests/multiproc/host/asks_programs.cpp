@@ -133,7 +133,7 @@ int asks_for_everything(const Words& words) {
   return 0;
 }
 
-/// The same, by a tool of the server that started it.
+/// Asks as the clients above, as a tool of the server that started it.
 int asks_as_a_tool(const Words& words) {
   pmix_proc_t me{};
   Infos server;
@@ -233,7 +233,8 @@ int asks_badly(const Words&) {
   return 0;
 }
 
-/// All ranks connect, each naming itself first, and disconnect. Words: the status wanted; a rank that stays away, and how.
+/// All ranks connect, each naming itself first, and disconnect. Words: the status wanted; a rank that stays
+/// away, and how.
 int connects(const Words& words) {
   Client client;
   if (words.size() > 1 && client.me.rank == static_cast<pmix_rank_t>(std::stoi(words[1]))) {
@@ -303,7 +304,8 @@ int pulls_output_as_a_tool(const Words&) {
   return 0;
 }
 
-/// One query that the server answers, one that it leaves to the host in part. Its words: the status wanted, how many results.
+/// One query that the server answers, one that it leaves to the host in part. Its words: the status wanted,
+/// how many results.
 int queries(const Words& words) {
   Client client;
   char known[] = PMIX_QUERY_NAMESPACES, unknown[] = "of.the.host";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client asks its host for: each call becomes the upcall that it is for, with what the Standard has it given, and the host's
-// answer comes back, in each style in which a host may give it. The programs are in asks_programs.cpp.
+// What a client asks its host for: each call becomes the upcall that it is for, with what the Standard has it
+// given, and the host's answer comes back, in each style in which a host may give it. The programs are in
+// asks_programs.cpp.
 #include "tests/multiproc/host/asks_host.hpp"
 
 namespace weft::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes that a caller requires: each call refuses those that it does not understand, before anything happens; and the answers to
-// PMIX_QUERY_ATTRIBUTE_SUPPORT.
+// Attributes that a caller requires: each call refuses those that it does not understand, before anything
+// happens; and the answers to PMIX_QUERY_ATTRIBUTE_SUPPORT.
 #include <pmix_tool.h>
 #include <unistd.h>
 

@@ -18,7 +18,8 @@ int comes_and_goes(const Words&) {
   return 0;
 }
 
-/// Of a job of two nodes, of which the host is one: its server's URI, a card, a full fence, a Get of the rank that is elsewhere.
+/// A rank of a job of two nodes, of which the host is one: reads its server's URI, a card, fences with data,
+/// and gets a key of the rank that is elsewhere.
 int half_of_a_job(const Words&) {
   Client client;
   say(get(client.job, PMIX_SERVER_URI).text());
@@ -71,8 +72,8 @@ Variables variables_of_a_forked_child(const pmix_proc_t& proc) {
 
 struct ForeignHostTest : ::testing::Test {};
 
-/// glibc's malloc can be used in the child of a fork whatever other threads of the parent were at; that of gcc 12's
-/// AddressSanitizer keeps the locks that they had.
+/// glibc's malloc can be used in the child of a fork whatever other threads of the parent were at; that of
+/// gcc 12's AddressSanitizer keeps the locks that they had.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool has_malloc_after_fork = false;
 #else

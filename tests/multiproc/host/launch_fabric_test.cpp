@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A resource manager of two nodes that carries nothing but launch information between its servers: the launcher, which is the test, and a process with
-// a server a node. None of them has fence_nb or direct_modex, nor says a word of ours. docs/design/launch.md.
+// A resource manager of two nodes that carries nothing but launch information between its servers: the
+// launcher, which is the test, and a process with a server a node. None of them has fence_nb or direct_modex,
+// nor says a word of ours. docs/design/launch.md.
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -41,7 +42,8 @@ Infos maps() {
   return infos;
 }
 
-// ---- a rank: cards by a fence with data, by a Get of a card that no fence brought, and values of another node's host
+// ---- a rank: cards by a fence with data, by a Get of a card that no fence brought, and values of another
+// node's host
 
 int launched_rank(const Words&) {
   Client client;
@@ -233,7 +235,7 @@ TEST_P(LaunchFabricTest, a_second_launch_of_a_namespace_has_another_key_and_ends
   EXPECT_TRUE(refused(last.hear()));
 }
 
-/// Of the map's three nodes the second has no server here; the launcher's is the fourth.
+/// The second of the map's three nodes has no server here; the launcher's is the fourth.
 class KeyedLaunchTest : public LaunchFabricTest {
  protected:
   static constexpr std::uint32_t servers = 4;

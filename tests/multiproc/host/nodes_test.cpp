@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job of two nodes: two servers in two processes, whose hosts speak over a socket. What the library hands to its host
-// and takes from it, in all styles; and what the clients see of it.
+// A job of two nodes: two servers in two processes, whose hosts speak over a socket. What the library hands
+// to its host and takes from it, in all styles; and what the clients see of it.
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,7 +64,8 @@ struct HostMessage {
   std::string name, bytes;
 };
 
-/// One node's host: pairs its own part of a fence with the other node's, in the order in which each signature occurs.
+/// One node's host: pairs its own part of a fence with the other node's, in the order in which each signature
+/// occurs.
 class Bridge {
  public:
   explicit Bridge(const Manner& manner) : manner_(manner) {}
@@ -80,7 +81,7 @@ class Bridge {
     later_.run(std::exchange(late_, nullptr));
   }
 
-  /// Of the call of fence() that follows.
+  /// Takes the directives of the call of fence() that follows.
   void hear(const Infos& directives) {
     const auto* status = manner_.deaf ? nullptr : directives.find(PMIX_LOCAL_COLLECTIVE_STATUS);
     local_status_ = status == nullptr ? PMIX_SUCCESS : status->value.data.status;
@@ -90,7 +91,8 @@ class Bridge {
                       pmix_modex_cbfunc_t done, void* open) {
     std::string name;
     for (const auto& proc : procs) name += std::string(proc.nspace) + ":" + std::to_string(proc.rank) + ",";
-    // A host may tell one kind of fence from the other by the bytes, so nodes without anything new have some too.
+    // A host may tell one kind of fence from the other by the bytes, so nodes without anything new have some
+    // too.
     check(collect != card.empty(), "each part of a fence with PMIX_COLLECT_DATA has bytes, and no other");
     std::unique_lock lock(mutex_);
     ++fences_;
@@ -397,8 +399,8 @@ int full_fences(const Words&) {
   return 0;
 }
 
-/// Nothing travels at the fence; a Get of another node's rank fetches it, once, and the other node's is asked again
-/// only where the caller says so.
+/// Nothing travels at the fence; a Get of another node's rank fetches it, once, and the other node's is asked
+/// again only where the caller says so.
 int fetch_on_demand(const Words&) {
   Client client;
   check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server role as a resource manager uses it: both completion styles of every call, registration in any order,
-// launch information, direct modex requests, the upcalls about clients.
+// The server role as a resource manager uses it: both completion styles of every call, registration in any
+// order, launch information, direct modex requests, the upcalls about clients.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +18,8 @@ namespace {
 
 // ---- clients
 
-/// Prints what the job map says about this rank and leaves well. Words: "alone" where no fence reaches the other nodes.
+/// Prints what the job map says about this rank and leaves well. Words: "alone" where no fence reaches the
+/// other nodes.
 int tell_place(const Words& words) {
   Client client;
   say("size " + std::to_string(client.size) + " local " +
@@ -45,8 +46,8 @@ int commit_when_told(const Words&) {
   return 0;
 }
 
-/// Says whether the server took it in. The first process of a rank need not wait for that in PMIx_Init, so a refusal
-/// may show as late as in PMIx_Finalize.
+/// Says whether the server took it in. The first process of a rank need not wait for that in PMIx_Init, so a
+/// refusal may show as late as in PMIx_Finalize.
 int try_init(const Words&) {
   pmix_proc_t me;
   auto status = PMIx_Init(&me, nullptr, 0);
@@ -100,7 +101,8 @@ int print_variable(const Words& words) {
   return 0;
 }
 
-/// A host whose upcall about its client does not return; it ends all the same. A process of its own: the upcall's thread stays.
+/// A host whose upcall about its client does not return; it ends all the same. A process of its own: the
+/// upcall's thread stays.
 int hanging_host(const Words&) {
   {
     Upcalls upcalls;

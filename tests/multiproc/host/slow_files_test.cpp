@@ -17,7 +17,8 @@ constexpr const char* fifo_variable = "WEFT_TEST_HANGING_FIFO";
 constexpr const char* hanging_name = "hangs";
 }  // namespace
 
-/// In the place of libc's, also for the library: a file of that name is removed when the other end of a FIFO is let go.
+/// In the place of libc's, also for the library: a file of that name is removed when the other end of a FIFO
+/// is let go.
 extern "C" [[gnu::visibility("default")]] int unlinkat(int parent, const char* name, int flags) noexcept {
   const char* const fifo = std::getenv(fifo_variable);
   if (fifo != nullptr && std::strcmp(name, hanging_name) == 0) {
@@ -32,7 +33,8 @@ extern "C" [[gnu::visibility("default")]] int unlinkat(int parent, const char* n
 namespace weft::test {
 namespace {
 
-/// Rank 1 leaves a file behind that its server removes for as long as the test likes. The others fence meanwhile.
+/// Rank 1 leaves a file behind that its server removes for as long as the test likes. The others fence
+/// meanwhile.
 int leaves_a_file(const Words& words) {
   Client client;
   if (client.me.rank == 1) {

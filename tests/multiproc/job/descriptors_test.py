@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which descriptors the programs hold that weftrun and weftd start: their standard streams, what the user of weftrun
-passed to it, and nothing of the fabrics. TRANSPORTS names those that were built."""
+"""Which descriptors the programs hold that weftrun and weftd start: their standard streams, what the user of
+weftrun passed to it, and nothing of the fabrics. TRANSPORTS names those that were built."""
 import ast
 import os
 import resource
@@ -10,7 +10,8 @@ import unittest
 
 from weftrun_common import CLIENT, PYTHON, python, run
 
-# Of each descriptor what it refers to. That of the listing itself is closed by then and refers to nothing.
+# Prints what each descriptor refers to. The descriptor of the listing itself is closed by then and refers to
+# nothing.
 FIND = ("import os\n"
         "def target(fd):\n"
         "    try: return os.readlink('/proc/self/fd/' + fd)\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PMIX_TMPDIR, PMIX_NSDIR and PMIX_PROCDIR: folders of this user on each node, gone with whatever ranks have put there."""
+"""PMIX_TMPDIR, PMIX_NSDIR and PMIX_PROCDIR: folders of this user on each node, gone with whatever ranks have
+put there."""
 import os
 import shutil
 import signal
@@ -27,7 +28,8 @@ class Folders(unittest.TestCase):
         self.env = dict(os.environ, TMPDIR=self.scratch, WEFT_TEST_FOLDERS=self.files)
 
     def start(self, *words, ranks):
-        """A job whose ranks wait for the file `go` once they have told of their folders: it, and [tmp, ns, proc] by rank."""
+        """A job whose ranks wait for the file `go` once they have told of their folders: it, and [tmp, ns,
+        proc] by rank."""
         job = start(*words, CLIENT, "init", "folders", f"until:{self.go}", "finalize", env=self.env)
         self.addCleanup(kill_quietly, job)
         return job, dict((int(rank), folders) for rank, *folders in map(str.split, read_lines(job.stdout, ranks)))

@@ -217,7 +217,8 @@ class Job(unittest.TestCase):
         return ranks
 
     def test_a_lost_library_is_told(self):
-        """Ranks that have loaded another libpmix than weftrun's, for LD_LIBRARY_PATH was lost on the way to them."""
+        """Ranks that have loaded another libpmix than weftrun's, for LD_LIBRARY_PATH was lost on the way to
+        them."""
         with tempfile.TemporaryDirectory() as prefix:
             for folder in ("bin", "lib"):
                 os.mkdir(os.path.join(prefix, folder))
@@ -240,7 +241,8 @@ class Job(unittest.TestCase):
             self.assertEqual(result.returncode, 3, result.stderr)
             said = result.stderr.decode()
             self.assertRegex(said, "(rank 1 did not reach|none of the 2 ranks reached) weftrun's PMIx library")
-            # Nothing of it where ranks do reach the library, where no other was opened, and where nothing would use one.
+            # Nothing of it where ranks do reach the library, where no other was opened, and where nothing
+            # would use one.
             for words in (("sh", "-c", f"cat {other}; exec {CLIENT} init finalize"),
                           ("sh", "-c", f"false && {CLIENT}; exit 3"),
                           ("sh", "-c", f"cat {other}; exit 3")):
@@ -286,17 +288,19 @@ class Job(unittest.TestCase):
                         self.assertEqual(set(shared), {"node,core"})
 
     def test_localities_of_ranks_that_are_not_bound_are_made_when_one_comes(self):
-        """No topology is loaded for programs without PMIx, and a rank has its node's localities from PMIx_Init on."""
+        """No topology is loaded for programs without PMIx, and a rank has its node's localities from
+        PMIx_Init on."""
         free = ("--bind-to", "none")
         nodes = pathlib.Path("/sys/devices/system/node/online")
-        if not nodes.exists() or nodes.read_text().strip() == "0":  # for the memory of several NUMA nodes the library needs that file
+        # For the memory of several NUMA nodes the library needs that file.
+        if not nodes.exists() or nodes.read_text().strip() == "0":
             result = run(*free, "-n", "2", "sh", "-c", "grep -c weft/topology.so /proc/$PPID/maps || true")
             self.assertEqual(result.stdout.split(), [b"0", b"0"], result.stderr)
         ranks = self.keys("--tag-output", *free, "-n", "2", CLIENT, "init", "near_locality:0", "near_locality:1", "finalize")
         for keys in ranks.values():
             self.assertRegex(keys["near_0"], "^hwloc:")
             self.assertEqual(keys["near_0"], keys["near_1"])
-        # Of a node where no process ever comes to the server.
+        # The locality of a rank on a node where no process ever comes to the server.
         ranks = self.keys("--tag-output", "--virtual-nodes", "2:1", *free, "-n", "1", CLIENT, "init", "localities:2", "finalize",
                           ":", "-n", "1", "true")
         self.assertEqual(ranks[0]["with_1"], "node,core")

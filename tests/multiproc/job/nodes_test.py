@@ -19,7 +19,8 @@ TWO = ["--virtual-nodes", "2"]
 
 
 class Nodes(unittest.TestCase):
-    """Every job of a test has a mark in its environment; when the test is over nothing may have it any more."""
+    """Every job of a test has a mark in its environment; when the test is over nothing may have it any
+    more."""
 
     def setUp(self):
         self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
@@ -76,7 +77,8 @@ class Output(Nodes):
         self.assertEqual(sorted(place[0] for place in places), list(range(7)))
         self.assertTrue(all(place[0] == place[1] and place[2] == 7 for place in places))
         shares = sorted(place[4] for place in places)
-        self.assertEqual(sum(1 / share for share in shares), 3)  # each node's ranks agree on how many they are
+        # Each node's ranks agree on how many they are.
+        self.assertEqual(sum(1 / share for share in shares), 3)
         self.assertTrue(all(place[3] < place[4] for place in places))
 
     def test_keys(self):
@@ -95,7 +97,8 @@ class Output(Nodes):
             self.assertIn(key["rank"], key["local_peers"].split(","))
 
     def test_slots_of_each_node(self):
-        # Five ranks on the first node, three on the second; whether three outnumber its processors is for the second to say.
+        # Five ranks on the first node, three on the second; whether three outnumber its processors is for the
+        # second to say.
         result = self.run("--virtual-nodes", "2:3", "-n", "8", CLIENT, "init", "slots:0", "slots:1", "finalize")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         lines = result.stdout.decode().splitlines()
@@ -126,8 +129,8 @@ class Output(Nodes):
             said.extend(map(int, (job.stderr.read() or b"").split()))
             return said
 
-        # What fits into pipes and buffers on the way, of which the kernel's for a connection grow to 10 MiB, is below half of the 64 MiB of
-        # each rank.
+        # What fits into pipes and buffers on the way, of which the kernel's for a connection grow to 10 MiB,
+        # is below half of the 64 MiB of each rank.
         os.set_blocking(job.stderr.fileno(), False)
         wait_until(has_said, "the first line of a rank")
         begin = time.monotonic()
@@ -338,7 +341,8 @@ class Losses(Nodes):
         wait_until(lambda: not any(lives(pid) for pid in pids + daemons), "the end of all")
 
     def test_a_daemon_that_is_stopped_before_it_reports(self):
-        """weftrun has not heard of it, so only the time for the launch counts; WEFT_LOST_AFTER is beyond the watchdog."""
+        """weftrun has not heard of it, so only the time for the launch counts; WEFT_LOST_AFTER is beyond the
+        watchdog."""
         env = dict(self.env, WEFT_LAUNCH_TIMEOUT="0.5", WEFT_LOST_AFTER="1000")
         with tempfile.TemporaryDirectory() as folder:
             stopped = os.path.join(folder, "weftd")

@@ -82,7 +82,8 @@ class Output(unittest.TestCase):
         os.close(write_end)
 
     def test_an_error_stream_that_is_not_read_stops_no_fence(self):
-        """The library's own lines wait for their reader as those of ranks do, and the launcher's server goes on meanwhile."""
+        """The library's own lines wait for their reader as those of ranks do, and the launcher's server goes
+        on meanwhile."""
         with tempfile.TemporaryDirectory() as folder:
             go, over = os.path.join(folder, "go"), os.path.join(folder, "over")
             os.mkfifo(go)

@@ -40,7 +40,8 @@ class Signals(unittest.TestCase):
             self.assertIn(signal.Signals(number).name, err.decode())
 
     def hold(self, pid):
-        """A tracer that never waits: the process can be killed, but its parent does not get to see that it has ended."""
+        """A tracer that never waits: the process can be killed, but its parent does not get to see that it
+        has ended."""
         libc = ctypes.CDLL(None, use_errno=True)
         libc.ptrace.argtypes = [ctypes.c_long] * 4
         if libc.ptrace(PTRACE_SEIZE, pid, 0, 0) != 0:

@@ -17,14 +17,16 @@ class Tools(unittest.TestCase):
     """A job that waits for a file, and a tool that connects meanwhile."""
 
     def watch(self, steps, *args, server=lambda job: job.pid, end=None):
-        """The lines of a tool at that server; the ranks go through these steps once it is connected. Returns them and weftrun's status."""
+        """The lines of a tool at that server; the ranks go through these steps once it is connected. Returns
+        them and weftrun's status."""
         with tempfile.TemporaryDirectory() as folder:
             go = pathlib.Path(folder) / "go"
             job = start("-n", "2", *args, CLIENT, "init", "say:up", f"until:{go}", *steps)
             running = [job]
             try:
                 self.assertEqual(read_lines(job.stdout, 2), ["up"] * 2)
-                # Without a buffer, as start(): what came before the tool connected is told by a thread of its own, perhaps behind "connected".
+                # Without a buffer, as start(): what came before the tool connected is told by a thread of its
+                # own, perhaps behind "connected".
                 tool = subprocess.Popen([TOOL, str(server(job))], stdout=subprocess.PIPE, bufsize=0)
                 running.append(tool)
                 lines = []
@@ -44,7 +46,8 @@ class Tools(unittest.TestCase):
         return lines, status
 
     def expect_end(self, lines, how, whole=True):
-        """What came before the tool connected is told first; then the end, and only then the loss of the server."""
+        """What came before the tool connected is told first; then the end, and only then the loss of the
+        server."""
         self.assertEqual(lines[:-3], [STARTED, COMPLETE] if whole else [STARTED])
         self.assertEqual(lines[-1], "default PMIX_ERR_LOST_CONNECTION")
         self.assertEqual(sorted(lines[-3:-1]), [ENDED + how, "default PMIX_EVENT_JOB_END"])

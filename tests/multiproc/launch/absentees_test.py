@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that end before PMIx_Init: calls of the others that wait for them end, alike on one node and on several."""
+"""Ranks that end before PMIx_Init: calls of the others that wait for them end, alike on one node and on
+several."""
 import os
 import unittest
 

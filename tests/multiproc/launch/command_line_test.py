@@ -102,7 +102,8 @@ class CommandLine(unittest.TestCase):
         code = ("import resource,os,sys; n=int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_NOFILE,(n,n)); "
                 "os.execv(sys.argv[2],sys.argv[2:])")
         failed = 0
-        # From 28 on the last of them is lacking while the nodes meet, and a node seems to be lost after this time.
+        # From 28 on the last of them is lacking while the nodes meet, and a node seems to be lost after this
+        # time.
         env = dict(os.environ, WEFT_LOST_AFTER="4")
         for limit in (*range(8, 28, 2), *range(28, 38)):
             result = subprocess.run([PYTHON, "-c", code, str(limit), WEFTRUN, "--virtual-nodes", "2", "-n", "2", "true"],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks in network namespaces of their own, as in a container without the host's network: they reach their server by its socket in
-WEFT_SOCKET_DIR. Needs the right to make namespaces; skipped (77) elsewhere."""
+"""Ranks in network namespaces of their own, as in a container without the host's network: they reach their
+server by its socket in WEFT_SOCKET_DIR. Needs the right to make namespaces; skipped (77) elsewhere."""
 import os
 import pathlib
 import socket

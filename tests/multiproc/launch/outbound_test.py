@@ -29,7 +29,8 @@ class Outbound(unittest.TestCase):
             self.assertEqual(left_on(host), [], host)
 
     def run_on(self, names, silent, *words, **variables):
-        """A rank on each of these hosts, weftrun on the first. silent: the hosts whose daemons have WEFT_PORTS=none."""
+        """A rank on each of these hosts, weftrun on the first. silent: the hosts whose daemons have
+        WEFT_PORTS=none."""
         wrapper = os.path.join(self.env["TMPDIR"], "agent")
         with open(wrapper, "w", encoding="utf-8") as script:
             script.write(f"""#!/bin/sh

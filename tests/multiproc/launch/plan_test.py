@@ -58,7 +58,8 @@ class Plan(unittest.TestCase):
         self.assertIn("Slurm's allocation 7", text)
         self.assertIn("daemons: one srun", text)
         self.assertIn("node 2 'n11', 1 slot, a daemon: rank 4", text)
-        self.assertIn("1 rank on 1 node", self.dry("--host", "n10", env=env))  # the command line goes before it
+        # The command line goes before Slurm's allocation.
+        self.assertIn("1 rank on 1 node", self.dry("--host", "n10", env=env))
         self.refused("the job has 6 ranks, but the 3 nodes have 5 slots", "-n", "6", env=env)
 
     def test_described_machine(self):

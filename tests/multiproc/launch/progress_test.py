@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A start that takes long says on a terminal how far it is, and nothing in a pipe. python3 progress_test.py"""
+"""A start that takes long says on a terminal how far it is, and nothing in a pipe.
+
+  python3 progress_test.py
+"""
 import os
 import pty
 import select

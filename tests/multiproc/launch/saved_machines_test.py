@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where ranks go on machines that are not here: --dry-run over topologies that lstopo has saved (topologies/)."""
+"""Where ranks go on machines that are not here: --dry-run over topologies that lstopo has saved
+(topologies/)."""
 import os
 import pathlib
 import re

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The environment as weftrun and its servers read it: what is wrong is told once, and WEFT_LOG says what else is told."""
+"""The environment as weftrun and its servers read it: what is wrong is told once, and WEFT_LOG says what else
+is told."""
 import os
 import re
 import unittest
@@ -14,7 +15,8 @@ LINE = re.compile(r"weft: \[[^\]]+\] (\d\d:\d\d:\d\d\.\d{6} (\w+) (\w+): )?(.*)"
 
 class Settings(unittest.TestCase):
     def lines(self, *words, **variables):
-        """What is told on standard error, a (level, part, message) each; level and part are None without WEFT_LOG."""
+        """What is told on standard error, a (level, part, message) each; level and part are None without
+        WEFT_LOG."""
         result = run(*words, *JOB, env=dict(CLEAN, WEFT_NET="lo", WEFT_TRANSPORT="shm", **variables))
         self.assertEqual(result.returncode, 0, result.stderr)
         told = []
@@ -55,7 +57,8 @@ class Settings(unittest.TestCase):
         self.assertEqual(len(registered), 2, told)  # at each server
         self.assertTrue(all("4 ranks on 2 nodes" in message for message in registered), registered)
         transport = [message for _, part, message in told if part == "transport"]
-        self.assertEqual(transport, ["other nodes are reached by shm: it was asked for"] * 3)  # the daemons and weftrun
+        # A line of each: two daemons and weftrun.
+        self.assertEqual(transport, ["other nodes are reached by shm: it was asked for"] * 3)
 
     def test_levels_are_for_parts(self):
         told = self.lines(*TWO_NODES, WEFT_LOG="debug:clients,debug:fences")

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs over pretend hosts (scripts/hosts), each with an sshd of OpenSSH: ssh, in a tree, is what starts the daemons.
+"""Jobs over pretend hosts (scripts/hosts), each with an sshd of OpenSSH: ssh, in a tree, is what starts the
+daemons.
 
-The hosts have their network and /run for themselves, the files in common. The user's shell there has the environment
-that sshd gives it, and none of this one's. Exit status 77: skipped; the reason is printed.
+The hosts have their network and /run for themselves, the files in common. The user's shell there has the
+environment that sshd gives it, and none of this one's. Exit status 77: skipped; the reason is printed.
 """
 import base64
 import collections

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What docs/API.md says in its column "under weftrun" is what a rank of weftrun's gets. python3 under_weftrun_test.py"""
+"""What docs/API.md says in its column "under weftrun" is what a rank of weftrun's gets.
+
+  python3 under_weftrun_test.py
+"""
 import os
 import pathlib
 import re

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Core files of a job's processes: the node segment, which is mostly addresses without memory, is in none of them."""
+"""Core files of a job's processes: the node segment, which is mostly addresses without memory, is in none of
+them."""
 import os
 import pathlib
 import re

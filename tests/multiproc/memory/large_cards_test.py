@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cards as large as a rank may have them, on several nodes: fences bring them, and where a node has no room for them its Gets do."""
+"""Cards as large as a rank may have them, on several nodes: fences bring them, and where a node has no room
+for them its Gets do."""
 import os
 import unittest
 

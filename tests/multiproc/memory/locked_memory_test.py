@@ -56,7 +56,8 @@ class LockedMemory(unittest.TestCase):
         self.check(*limit, "lock", "init", *WORK)
 
     def test_of_what_cannot_be_mapped_the_server_is_asked(self):
-        """No byte more can be mapped from some moment on, and so no card that is longer than its first page."""
+        """No byte more can be mapped from some moment on, and so no card that is longer than its first
+        page."""
         if not may_lock():
             self.skipTest("memory cannot be locked: CAP_IPC_LOCK, ulimit -l")
         self.check("init", "listen", "put:20000", "fence", "reserve:1000000", "lock", "memlock:0", "unprivileged", "get:20000", "fence")

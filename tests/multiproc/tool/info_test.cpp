@@ -183,7 +183,8 @@ std::vector<pmix_proc_info_t> table_of_processes(pmix_info_t*& results, std::siz
   return {rows, rows + array.size};
 }
 
-/// Every process of the job, on all its nodes, with its pid. PMIx_Init does not wait until the server has read of it.
+/// Every process of the job, on all its nodes, with its pid. PMIx_Init does not wait until the server has
+/// read of it.
 void check_table(const Client& client) {
   pmix_info_t* results = nullptr;
   std::size_t count = 0;
@@ -392,7 +393,8 @@ TEST_P(InfoTest, of_a_card_that_was_read_before_only_the_news_are_read) {
   Cluster cluster(2, Segment::mapped, "growing_cards", over());
   for (auto& node : cluster.nodes) node.tell("listen");
   for (auto& node : cluster.nodes) node.expect("done");
-  // One read, then each time the length and what is new, at once. 2.4 kB in all: of the whole it would be a second round.
+  // One read, then each time the length and what is new, at once. 2.4 kB in all: of the whole it would be a
+  // second round.
   const auto report = look(cluster.nodes[0], "--json");
   EXPECT_EQ(count_of(report, "\"modex.fetches\": 10, \"modex.gets\": 19, "), 1U) << report;
   for (auto& node : cluster.nodes) node.tell("end");
@@ -494,7 +496,8 @@ TEST_F(InfoOfOne, says_in_one_line_why_it_cannot) {
   EXPECT_EQ(status, 1);
 }
 
-/// A process of another user that listens under the name of a server: how many bytes each of its visitors says, a line each.
+/// A process of another user that listens under the name of a server: how many bytes each of its visitors
+/// says, a line each.
 struct FalseServer {
   explicit FalseServer(const std::string& digits) {
     int ends[2], ready[2];

@@ -137,7 +137,7 @@ pmix_status_t disconnect(const std::string& nspace) {
   return PMIx_tool_disconnect(&server);
 }
 
-/// Of what the server's job tells every asker; a server knows its own alone.
+/// Asks for what a server's job tells every process that asks; a server knows its own job alone.
 pmix_status_t asks(const std::string& nspace) {
   Infos now;
   now.flag(PMIX_IMMEDIATE);

@@ -96,7 +96,7 @@ TEST(local_socket, descriptors_that_no_receiver_asked_for_are_closed) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-/// As a process would that means ill; a sender of ours cannot.
+/// A process that means ill could send so; a sender of ours cannot.
 TEST(local_socket, more_descriptors_than_there_is_room_for_are_closed_and_refused) {
   const Connection c("many");
   const auto before = open_descriptors();

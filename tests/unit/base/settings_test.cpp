@@ -123,7 +123,7 @@ TEST(Settings, unknown_names_and_what_was_meant) {
             Lines{"WEFT_STUCKAFTER is no setting of Weft and has no effect; was WEFT_STUCK_AFTER meant?"});
   EXPECT_EQ(complaints_of({"WEFT_TRANSPROT=ucx"}),
             Lines{"WEFT_TRANSPROT is no setting of Weft and has no effect; was WEFT_TRANSPORT meant?"});
-  // What servers set themselves is not proposed to a user.
+  // Variables that servers set themselves are not proposed to a user.
   EXPECT_EQ(complaints_of({"WEFT_TOKENS=1"}),
             Lines{"WEFT_TOKENS is no setting of Weft and has no effect; weftinfo --settings lists them all"});
   EXPECT_EQ(

@@ -112,7 +112,8 @@ class Launches(unittest.TestCase):
     def test_a_status_is_right_or_wrong(self):
         self.assertEqual(launch_count.faults(self.OUT, 0, 7, 2), ["wrong status"])
         self.assertEqual(launch_count.faults(self.OUT, 1, 0, 2), ["wrong status"])
-        self.assertEqual(launch_count.faults("", 0, 7, 2), ["wrong status"])  # ended by a launcher that saw the failure
+        # Ended by a launcher that saw the failure.
+        self.assertEqual(launch_count.faults("", 0, 7, 2), ["wrong status"])
 
     def test_what_is_counted(self):
         said = iter([("", 0), None, (self.OUT, 0), (self.OUT, 0), (self.OUT, 7)])

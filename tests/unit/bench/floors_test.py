@@ -27,7 +27,8 @@ def run(program, *words):
 
 class NodesBarrier(unittest.TestCase):
     def copies(self, hosts, numbers, words=()):
-        """(exit status, output) of one copy for each of the numbers, the first of which is waited for first."""
+        """(exit status, output) of one copy for each of the numbers, the first of which is waited for
+        first."""
         at = ",".join(f"127.0.0.{i + 1}" for i in range(hosts))
         started = [subprocess.Popen([FOLDER / "weft_floor_nodes_barrier", "--at", at, "--me", str(me), "--ranks", "2",
                                      "--batches", "5", "--port", str(PORT), "--json", *words], text=True,

@@ -81,14 +81,16 @@ TEST_F(EngineTest, no_node_leaves_a_barrier_before_all_have_come) {
   }
 }
 
-/// Five thousand, one after the other and all over each other, on the same set and on different ones, on a bad day.
+/// Five thousand, one after the other and all over each other, on the same set and on different ones, on a
+/// bad day.
 TEST_F(EngineTest, five_thousand_back_to_back_and_overlapping) {
   constexpr NodeNumber nodes = 6;
   start(nodes, {}, {.seed = 11, .burst_percent = 5, .delay_percent = 20});
   const std::vector<std::vector<NodeNumber>> sets{
       {0, 1, 2, 3, 4, 5}, {0, 1}, {1, 2, 5}, {0, 3, 4, 5}, {2, 3}};
   std::mt19937 random(5);
-  // Each node has its own order of calls among the sets; within a set the calls are in order, up to three at a time.
+  // Each node has its own order of calls among the sets; within a set the calls are in order, up to three at
+  // a time.
   std::vector<std::vector<std::uint64_t>> calls(nodes, std::vector<std::uint64_t>(sets.size()));
   std::vector<std::vector<std::deque<Told*>>> open(nodes, std::vector<std::deque<Told*>>(sets.size()));
   constexpr std::uint64_t calls_a_set = 1000;
@@ -291,8 +293,9 @@ TEST_F(EngineTest, a_member_that_cannot_send_to_another_ends_it_for_those_that_i
     EXPECT_EQ(all[n]->told[0].result.error().code, Errc::not_found) << n;
 }
 
-/// What was kept early for a collective is given back when it begins, all of it and no more: neither does the room that
-/// is left shrink with each collective that had too much, nor does the account fall below zero and refuse everything.
+/// What was kept early for a collective is given back when it begins, all of it and no more: neither does the
+/// room that is left shrink with each collective that had too much, nor does the account fall below zero and
+/// refuse everything.
 TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_away) {
   constexpr NodeNumber nodes = 8, late = 0;
   start(nodes, {.most_early_bytes = 1000});
@@ -347,7 +350,8 @@ TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_b
   EXPECT_EQ(all[0]->engine->early_bytes(), 0u);
 }
 
-/// Of a collective of three nodes one has ended it well, one is lost then, and node 0 has not looked at what came.
+/// A collective of three nodes: one has ended it well, one is lost then, and node 0 has not looked at what
+/// came.
 class Undecided : public EngineTest {
  protected:
   void end_at_one_of_two(Kind kind, std::size_t bytes) {
@@ -413,6 +417,38 @@ TEST_F(Undecided, it_ends_without_what_no_node_has_kept) {
   ASSERT_TRUE(until([&] { return all_told(); }));
   EXPECT_TRUE(all[0]->told[0].result);
   EXPECT_TRUE(all[0]->told[0].is_without_data);
+}
+
+TEST_F(EngineTest, one_that_begins_after_the_loss_waits_for_what_was_agreed_on_unless_nothing_follows) {
+  agrees_on_losses = false;
+  start(3);
+  all[2].reset();
+  for (const NodeNumber n : {0u, 1u}) {
+    static_cast<void>(all[n]->mesh->exclude(2, "a test"));
+    all[n]->engine->suspend(2);
+  }
+  all[0]->begin(world, Kind::barrier, all_nodes(), {});
+  EXPECT_FALSE(all[0]->engine->has_undecided()) << "it fails at once";
+  EXPECT_FALSE(all[0]->engine->take_begun_undecided());
+  std::optional<Loss> lost;
+  const Signature group{9, 9};
+  ASSERT_TRUE(all[0]->engine->begin(group, Kind::barrier, all_nodes(), {},
+                                    [&](const Outcome& outcome) { lost = outcome.lost; }, AfterLoss::asks));
+  EXPECT_TRUE(all[0]->engine->take_begun_undecided());
+  EXPECT_FALSE(all[0]->engine->take_begun_undecided());
+  all[0]->engine->abort(group, 1, Errc::timeout);
+  ASSERT_TRUE(until([&] { return all[0]->told[0].times == 1; }));
+  EXPECT_FALSE(lost);
+  const auto undecided = all[0]->engine->undecided({2});
+  ASSERT_EQ(undecided.size(), 1u);
+  EXPECT_EQ(undecided[0].after_loss, AfterLoss::asks);
+  EXPECT_EQ(undecided[0].first, 0u);
+  all[0]->engine->settle({group, 1, Errc::peer_lost, 0, 2, AfterLoss::goes_on, 1}, nullptr);
+  ASSERT_TRUE(until([&] { return lost.has_value(); }));
+  EXPECT_EQ(lost->node, 2u);
+  EXPECT_EQ(lost->agreed, AfterLoss::goes_on);
+  EXPECT_EQ(lost->first, 1u);
+  EXPECT_EQ(all[0]->engine->ended({2}).back().after_loss, AfterLoss::goes_on) << "for those that come later";
 }
 
 TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered) {

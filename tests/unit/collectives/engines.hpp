@@ -72,7 +72,7 @@ struct EngineNode : mesh::Watcher {
         engine->begin(signature, kind, members, std::move(contribution), [&one](const Outcome& outcome) {
           ++one.times;
           one.result = outcome.result;
-          one.lost = outcome.lost;
+          if (outcome.lost) one.lost = outcome.lost->node;
           if (outcome.result) one.contributions = outcome.contributions;
           one.is_without_data = outcome.is_without_data;
         });

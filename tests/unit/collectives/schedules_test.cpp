@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every algorithm for every number of members: all of them run against each other, with contributions of uneven and of
-// no length.
+// Every algorithm for every number of members: all of them run against each other, with contributions of
+// uneven and of no length.
 #include "collectives/schedules/schedules.hpp"
 
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ struct Totals {
   std::uint32_t rounds = 0;  ///< of the member with the most steps
 };
 
-/// Runs all members, in an order that the seed picks: a member sends when it comes to a step, and goes on when what the
-/// step receives is there. Checks what may be sent, and that each block arrives once.
+/// Runs all members, in an order that the seed picks: a member sends when it comes to a step, and goes on
+/// when what the step receives is there. Checks what may be sent, and that each block arrives once.
 class Play {
  public:
   Play(std::uint32_t n, const Make& make, unsigned seed)

@@ -11,7 +11,7 @@ namespace {
 
 using Nodes = std::vector<std::uint32_t>;
 
-/// What an MPI library makes of the text: the blocks dealt out from rank 0 on, again and again.
+/// Reads the text as an MPI library does: the blocks are dealt out from rank 0 on, again and again.
 Nodes read_back(const std::string& text, std::size_t ranks) {
   struct Block {
     std::uint32_t first, nodes, each;

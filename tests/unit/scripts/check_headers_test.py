@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """scripts/checks/check_headers on small trees made here: which headers it accepts, and which it names."""
+import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -9,18 +12,22 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "checks" / "check_headers"
 GOOD = "#pragma once\n#include <string>\nnamespace weft { struct Card { std::string text; }; }\n"
+# What a header of these tests needs. <chrono> costs much to parse, so what includes it all is parsed once.
+ALL = ('#include "core/data/card.hpp"', "#include <chrono>", "#include <vector>")
+WITHOUT_CHRONO = (ALL[0], ALL[2])
 
 
 class CheckHeaders(unittest.TestCase):
-    def run_on(self, files, *options):
+    def run_on(self, files, *options, compiler=None):
         """files: {path: text}. Returns (exit status, what the script printed)."""
+        environment = {**os.environ, **({"CXX": compiler} if compiler else {})}
         with tempfile.TemporaryDirectory() as tree:
             for name, text in files.items():
                 path = pathlib.Path(tree) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
             done = subprocess.run([sys.executable, str(SCRIPT), "--root", tree, *options], text=True, capture_output=True,
-                                  check=False, timeout=120)
+                                  check=False, timeout=120, env=environment)
             return done.returncode, done.stdout
 
     def test_a_header_that_includes_what_it_uses(self):
@@ -44,6 +51,45 @@ class CheckHeaders(unittest.TestCase):
                                    "core/data/card.cpp": '#include "core/data/card.hpp"\n'})
         self.assertEqual(status, 1, out)
         self.assertIn("core/data/card.hpp: has no #pragma once", out)
+
+    def among_others(self, name, *lines):
+        """A header of these lines that uses what ALL has, among others that include all of that."""
+        def header(name, *lines):
+            return "\n".join(["#pragma once", *lines, f"namespace weft {{ struct {name} {{", "  std::vector<Card> cards;",
+                              "  std::chrono::seconds age;", "}; }", ""])
+        others = {f"core/data/user{number}.hpp": header(f"User{number}", *ALL) for number in range(5)}
+        return {"core/data/card.hpp": GOOD, f"core/data/{name}.hpp": header("Own", *lines), **others}
+
+    def expect(self, files, *bad, compilers=("clang++",)):
+        """All headers are good but these."""
+        for compiler in filter(shutil.which, compilers):
+            with self.subTest(compiler=compiler):
+                status, out = self.run_on(files, compiler=compiler)
+                self.assertEqual(status, 1 if bad else 0, out)
+                self.assertEqual(re.findall(r"core/data/(\w+)[.]hpp: does not compile alone", out), list(bad), out)
+                self.assertIn(f"{len(files)} headers, {len(bad)} not self-contained", out)
+
+    def test_headers_that_include_the_same_are_good(self):
+        self.expect(self.among_others("good", *ALL))
+
+    def test_a_missing_standard_header_is_named_though_others_include_it(self):
+        self.expect(self.among_others("lacking", *WITHOUT_CHRONO), "lacking", compilers=("clang++", "g++"))
+
+    def test_a_missing_header_of_ours_is_named_though_others_include_it(self):
+        large = {"core/data/card.hpp": GOOD + "// A large header costs much to parse.\n" * 2000}
+        self.expect(self.among_others("lacking", *ALL[1:]) | large, "lacking")
+
+    def test_an_include_below_its_use_is_too_late(self):
+        late = ("struct Early { std::chrono::seconds age; };", "#include <chrono>")
+        self.expect(self.among_others("late", *WITHOUT_CHRONO, *late), "late")
+
+    def test_an_include_under_a_condition_that_does_not_hold_is_none(self):
+        conditional = ("#ifdef NEVER", "#include <chrono>", "#endif")
+        self.expect(self.among_others("conditional", *WITHOUT_CHRONO, *conditional), "conditional")
+
+    def test_what_precedes_a_bad_header_where_it_is_included_does_not_help_it(self):
+        files = self.among_others("includes_bad", *ALL, '#include "core/data/bad.hpp"')
+        self.expect(files | {"core/data/bad.hpp": "#pragma once\nnamespace weft { struct Bad { std::chrono::seconds age; }; }\n"}, "bad")
 
     def test_no_header_is_not_a_success(self):
         self.assertEqual(self.run_on({"core/data/README.md": ""})[0], 2)

@@ -92,6 +92,42 @@ class CheckWords(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("| core/link | 1 | 0 | 0 | 1 | 1 | 0 | 0 | 0 | 0 | 0 |", lines)
 
+    def test_long_lines_of_pages_and_comments_are_found(self):
+        words = "word " * 21 + "word"  # 109 columns
+        self.assert_good("README.md", words + ".\n")
+        self.assert_bad("README.md", f"One\n{words} and.\n", "2: more than 110 columns")
+        self.assert_bad("core/link/a.cpp", f"int a;\n// {words}\n", "2: more than 110 columns")
+        self.assert_bad("core/link/a.cpp", f"/* One\n   {words} */\n", "2: more than 110 columns")
+        self.assert_bad("scripts/a", f"#!/bin/sh\n# {words}\n", "2: more than 110 columns")
+        self.assert_bad("core/link/a.py", f'def f():\n    """{words}"""\n', "2: more than 110 columns")
+        self.assert_bad("core/link/a.py", f"a = 1  # {words}\n", "1: more than 110 columns")
+
+    def test_what_cannot_be_broken_may_be_long(self):
+        words = "word " * 30
+        self.assert_good("README.md", f"| a | b |\n|---|---|\n| {words} | b |\n\n    {words}\n\n```\n{words}\n```\n")
+        self.assert_good("README.md", f"[{words}](https://example.org/a)\n")
+        self.assert_good("core/link/a.cpp", f"// | {words} |\n// NOLINTNEXTLINE(a): {words}\n// https://example.org/{words}\n")
+        self.assert_good("core/link/a.cpp", f'const char* a = "// {words}";\n')
+        self.assert_good("core/link/a.py", f'a = "# {words}"\n')
+        self.assert_good("docs/API.md", words)
+
+    def test_folders_with_long_lines_shrink_in_number(self):
+        words = "word " * 30
+        self.assert_good("simulation/a.cpp", f"// {words}\n")
+        status, lines = self.run_on({"simulation/a.cpp": "// One.\n"})
+        self.assertEqual((status, lines[:-1]), (1, ["simulation/:1: no line is too long any more: LONG_LINES_YET "
+                                                    "of check_words need not name it"]))
+
+    def test_the_report_counts_sentences_without_a_noun(self):
+        text = ("// The board ends. It wakes\n// all members. Of these one is lost.\nint a;\n"
+                "/// The same for a group.\nint b;\n// One of the boards is full.\n")
+        _, lines = self.run_on({"core/link/a.cpp": text}, "--report")
+        self.assertIn("| core/link | 5 | 3 | 60 |", lines)
+        status, lines = self.run_on({"core/link/a.cpp": text}, "--sentences")
+        self.assertEqual((status, lines), (0, ["core/link/a.cpp:1: It wakes all members",
+                                               "core/link/a.cpp:2: Of these one is lost",
+                                               "core/link/a.cpp:4: The same for a group"]))
+
     def test_nothing_to_read_is_not_a_success(self):
         with tempfile.TemporaryDirectory() as tree:
             done = subprocess.run([sys.executable, str(SCRIPT), "--root", tree], capture_output=True, check=False,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""packaging/completion.bash: bash offers every option that a program's --help lists, and nothing that it does not.
+"""packaging/completion.bash: bash offers every option that a program's --help lists, and nothing that it does
+not.
 
 usage: completion_test.py PROGRAM... with weftrun among them
 """

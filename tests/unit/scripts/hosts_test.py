@@ -43,14 +43,16 @@ def hosts(*words, **more):
 
 
 def of_the_machine():
-    """What `up` must leave as it is: the cards of the machine's own network, and what it mounts over in a host."""
+    """What `up` must leave as it is: the cards of the machine's own network, and what it mounts over in a
+    host."""
     over = ("/sys", "/dev/shm", "/etc/hosts", "/proc/sys/kernel/random/boot_id")
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
         return sorted(os.listdir("/sys/class/net")), [m for m in mounts if m.split()[4] in over]
 
 
 def left():
-    """Processes that a call of the script here began, and that still live. Without one, no namespace is left."""
+    """Processes that a call of the script here began, and that still live. Without one, no namespace is
+    left."""
     found = []
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/make_settings_docs: that it reads the table as the programs have it, and says when a page is out of date.
+"""scripts/make_settings_docs: that it reads the table as the programs have it, and says when a page is out of
+date.
 
 usage: make_settings_docs_test.py PATH_TO_WEFTINFO
 """

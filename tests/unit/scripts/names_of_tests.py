@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every entry of ctest is named after the folder that it stands in, and labelled so: what tests/README.md says.
+"""Every entry of ctest is named after the folder that it stands in, and labelled so: what tests/README.md
+says.
 
 usage: names_of_tests.py BUILD_FOLDER
 """

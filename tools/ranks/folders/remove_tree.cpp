@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree is made flat: a folder that is not empty is moved to the top, under a name of ours, before it is looked into.
-// So no depth costs a descriptor or a stack, and no name is a path. The kernel refuses to move what is mounted (EBUSY),
-// which tells a mount from a folder.
+// The tree is made flat: a folder that is not empty is moved to the top, under a name of ours, before it is
+// looked into. Depth therefore costs no descriptor and no stack, and no name is a path. The kernel refuses to
+// move what is mounted (EBUSY), which tells a mount from a folder.
 #include "tools/ranks/folders/remove_tree.hpp"
 
 #include <dirent.h>
@@ -51,7 +51,8 @@ class Remover {
   explicit Remover(Listing top) : top_(std::move(top)), prefix_(fmt::format(".{}.", unguessable())) {}
 
   void run() {
-    // What was moved to the top is a new entry there: again, as long as a pass removes or moves something.
+    // A folder that was moved to the top is a new entry there, so the pass is repeated as long as one removes
+    // or moves something.
     do {
       has_progressed_ = false;
       empty(top_.get());
@@ -89,7 +90,8 @@ class Remover {
   std::string move_up(int parent, const std::string& name) {
     auto fresh = fmt::format("{}{}", prefix_, next_++);
     if (::renameat(parent, name.c_str(), top(), fresh.c_str()) != 0) {
-      // The mode of a folder may forbid to move it to another. Under a new name beside its old one it is known to be no mount.
+      // The mode of a folder may forbid to move it to another. Under a new name beside its old one it is
+      // known to be no mount.
       if (errno != EACCES || ::renameat(parent, name.c_str(), parent, fresh.c_str()) != 0) return {};
       let_owner_in(parent, fresh.c_str());
       if (::renameat(parent, fresh.c_str(), top(), fresh.c_str()) != 0) return {};

@@ -6,10 +6,10 @@
 
 namespace weft::ranks {
 
-/// Removes the folder and all in it; a missing folder is no error, and so is one that is not this user's. It needs
-/// three descriptors and as much memory for a tree of any depth.
-/// What a folder holds is no way out of it: links are removed and not followed, and what is mounted inside stays, with
-/// the folders above it.
+/// Removes the folder and all in it; a missing folder is no error, and so is one that is not this user's. The
+/// removal needs three descriptors and as much memory for a tree of any depth.
+/// No entry of a folder leads out of it: links are removed and not followed, and what is mounted inside
+/// stays, with the folders above it.
 void remove_tree(const std::string& path) noexcept;
 
 }  // namespace weft::ranks

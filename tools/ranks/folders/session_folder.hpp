@@ -8,7 +8,8 @@
 
 namespace weft::ranks {
 
-/// A new path in the folder for temporary files of this process: TMPDIR, or /tmp where that is no absolute path.
+/// A new path in the folder for temporary files of this process: TMPDIR, or /tmp where that is no absolute
+/// path.
 std::string session_folder_path(const std::string& session, std::uint32_t node);
 
 /// 0, or the errno that making the folder would end with, as far as that can be told without making it.

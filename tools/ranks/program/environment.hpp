@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The environment of the ranks: weftrun's own, without the variables of another launcher; with what the PMIx server changes in it (the
-// launch information, -x among it, and where the server is); with those from which Open MPI knows that it was launched.
+// The environment of the ranks: weftrun's own, without the variables of another launcher; with what the PMIx
+// server changes in it (the launch information, -x among it, and where the server is); with those from which
+// Open MPI knows that it was launched.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +34,13 @@ std::string library_file();
 /// weftrun's environment without what describes another job.
 Variables without_other_jobs(const Variables& inherited);
 
-/// What the ranks of one program get beyond `environment`, which is theirs as the PMIx server left it; what stands there as well is to be
-/// replaced.
+/// The variables that the ranks of one program get beyond `environment`, which is theirs as the PMIx server
+/// left it; a variable that stands there as well is to be replaced.
 Variables additions_to(const Variables& environment, const std::string& library_path, bool oversubscribed);
 
-/// --cpus-per-rank: what makes a program of OpenMP use the processors of its rank, so many threads, as far as `environment` does not say.
-/// Places only where the rank is bound: threads of ranks that are not would all go to the first processors of their node.
+/// --cpus-per-rank: what makes a program of OpenMP use the processors of its rank, so many threads, as far as
+/// `environment` does not say. Places only where the rank is bound: threads of ranks that are not would all
+/// go to the first processors of their node.
 Variables openmp_variables(const Variables& environment, std::uint32_t threads, job::BindTo bind);
 
 /// The identity variables that scripts written for mpirun read (OMPI_COMM_WORLD_RANK and the like).
@@ -60,7 +62,8 @@ void set_variable(Variables& variables, const std::string& assignment);
 /// result.
 std::vector<char*> make_envp(const Variables& shared, const Variables& own);
 
-/// "PWD=..." for a process that starts in `directory`, as a shell there has it: absolute, without "." and "..".
+/// "PWD=..." for a process that starts in `directory`, as a shell there has it: absolute, without "." and
+/// "..".
 /// from: where a relative one is seen from.
 std::string working_directory_variable(const std::string& directory, const std::string& from);
 

@@ -14,8 +14,8 @@ struct AppLine {
   std::size_t line = 0;  ///< where it begins
 };
 
-/// Words with quotes as in a shell; '#' begins a line that is a comment, a backslash at the end goes on in the next line. Throws Stop
-/// (usage): a quote that does not end, no line at all. name: of the file.
+/// Words with quotes as in a shell; '#' begins a line that is a comment, a backslash at the end goes on in
+/// the next line. Throws Stop (usage): a quote that does not end, no line at all. name: of the file.
 std::vector<AppLine> read_app_file(std::string_view text, const std::string& name);
 std::vector<AppLine> read_app_file(const std::string& name);
 

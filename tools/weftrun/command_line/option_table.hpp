@@ -11,7 +11,7 @@
 
 namespace weft::weftrun {
 
-/// What the words before one program have said.
+/// The settings of one program, from the words before it.
 struct Section {
   explicit Section(Options& all) : options(all) {}
   Options& options;  ///< of the whole job

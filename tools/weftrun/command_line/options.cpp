@@ -106,7 +106,7 @@ void check_placement(const Options& options) {
       refuse("--rankfile says where each rank goes; name all nodes before the first program");
 }
 
-/// What follows from all options together.
+/// Sets what follows from all options together.
 void complete(Options& options) {
   check_nodes(options);
   check_placement(options);

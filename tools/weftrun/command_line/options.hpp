@@ -24,7 +24,7 @@ struct VirtualNodes {
   std::uint32_t slots = 0;  ///< of each; 0: enough
 };
 
-/// What follows for the rest of the job from the loss of a rank or a node.
+/// The fate of the rest of the job after the loss of a rank or a node.
 enum class OnFailure { end, go_on };
 
 struct Options {

@@ -61,7 +61,7 @@ constexpr std::string_view at_once = "leave it out: weftrun forwards at once wha
 constexpr std::string_view nothing = "weftrun has nothing like it";
 }  // namespace say
 
-/// One letter stands as it is written: srun's -w is not its -W.
+/// Options of one letter keep their case: srun's -w is not its -W.
 constexpr Foreign foreign_options[] = {
     {"omca", mpirun, say::parameter},
     {"am", mpirun, say::parameter},
@@ -222,8 +222,8 @@ struct Word {
   std::string_view instead;
 };
 
-/// What a value of --map-by, --bind-to, --rank-by or --display has in it, in lower case, in the order in which it is
-/// looked for.
+/// The words that a value of --map-by, --bind-to, --rank-by or --display may have in it, in lower case, in
+/// the order in which they are looked for.
 constexpr Word parts_of_placement[] = {
     {"pe-list=", say::processors},
     {"rankfile", say::by_rank},
@@ -247,7 +247,8 @@ constexpr Word parts_of_placement[] = {
     {"topo", "lstopo(1) shows a node's processors; --display map says which of them ranks have"},
 };
 
-/// How parameters of mpirun itself begin, of those that change what a job is: to set them and do nothing would be another job.
+/// How parameters of mpirun itself begin, of those that change what a job is: to set them and do nothing
+/// would be another job.
 constexpr Word foreign_parameters[] = {
     {"plm_rsh_agent", say::the_agent},
     {"plm_rsh_args", "write --agent 'ssh ARGUMENTS'"},

@@ -8,15 +8,17 @@
 
 namespace weft::weftrun {
 
-/// option: a word of the command line that is no option of weftrun, with its dashes. Which launcher has it, and what to write in its
-/// place, or that there is nothing like it, as a clause without a full stop: "mpiexec has one; write -N N". Empty: a word of
-/// no launcher that is known here.
+/// Says which launcher has an option, and what to write in its place, or that there is nothing like it, as a
+/// clause without a full stop: "mpiexec has one; write -N N". option: a word of the command line that is no
+/// option of weftrun, with its dashes. Empty: a word of no launcher that is known here.
 std::string instead_of_option(std::string_view option);
 
-/// The same for a value of --map-by, --bind-to, --rank-by or --display, without the launcher.
+/// The text to write in place of a value of --map-by, --bind-to, --rank-by or --display, without the
+/// launcher.
 std::string_view instead_of_placement(std::string_view value);
 
-/// The same for a parameter that --mca sets for mpirun itself. Empty: one that an MPI program reads.
+/// The text to write in place of a parameter that --mca sets for mpirun itself. Empty: an MPI program reads
+/// it.
 std::string_view instead_of_parameter(std::string_view name);
 
 }  // namespace weft::weftrun

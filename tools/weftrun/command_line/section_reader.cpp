@@ -90,7 +90,8 @@ class Reader {
     take(*option, given);
   }
 
-  /// -n4, -qv: short options without a blank. Only numbers are values then: -hosts and -Hosts are words of other launchers.
+  /// -n4, -qv: short options without a blank. Only numbers are values then: -hosts and -Hosts are words of
+  /// other launchers.
   void read_short_form(const std::string& name, const std::string& word) {
     const std::string_view rest = std::string_view(word).substr(std::min<std::size_t>(2, word.size()));
     const Option* first = find_option(word.substr(0, 2));

@@ -9,7 +9,8 @@
 
 namespace weft::weftrun {
 
-/// Fills in the section's program too. is_first: options of the whole job may stand there. Throws Stop (usage).
+/// Fills in the section's program too. is_first: options of the whole job may stand there. Throws Stop
+/// (usage).
 void read_section(const std::vector<std::string>& words, bool is_first, Section& section);
 
 }  // namespace weft::weftrun

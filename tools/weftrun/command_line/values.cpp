@@ -36,7 +36,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// What stands behind the place of --map-by, as mpirun has it: "pe=4,oversubscribe".
+/// Reads a modifier, which stands behind the place of --map-by as mpirun has it: "pe=4,oversubscribe".
 void read_modifier(const std::string& given, const std::string& text, Options& options) {
   const auto modifier = lower_case(text);
   if (modifier.compare(0, 3, "pe=") == 0)

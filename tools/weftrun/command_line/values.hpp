@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of options: text in, values out. Each throws Stop (usage) with a line that names the option, what is wrong with its value, and
-// what it can be.
+// Values of options: text in, values out. Each throws Stop (usage) with a line that names the option, what is
+// wrong with its value, and what it can be.
 #pragma once
 
 #include <chrono>

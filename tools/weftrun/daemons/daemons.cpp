@@ -345,8 +345,8 @@ void Daemons::on_started(std::uint32_t from, const channel::report::Started& sta
   watcher_.on_node_started(from, started);
 }
 
-/// Each server sees a loss at a time of its own. Where the job ends for it, the first that does decides: ranks that leave because
-/// their calls fail would be taken for the reason.
+/// Each server sees a loss at a time of its own. Where the job ends for it, the first that does decides:
+/// ranks that leave because their calls fail would be taken for the reason.
 void Daemons::on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer) {
   if (!is_daemon(peer.node) || continues_ || is_ending_ || nodes_[peer.node].is_settled) return;
   mark_lost({peer.node},
@@ -364,7 +364,8 @@ void Daemons::mark_lost(const std::vector<std::uint32_t>& nodes, const std::stri
   for (const auto number : nodes) {
     auto& node = nodes_[number];
     if (std::exchange(node.is_lost, true)) continue;
-    // Without a descriptor this process hears nothing of a node, whose end looks then as if it came from there.
+    // Without a descriptor this process hears nothing of a node, whose end looks then as if it came from
+    // there.
     watcher_.on_node_lost(number, std::exchange(is_told, true)
                                       ? std::string()
                                       : messages::with_descriptor_limit(line, process::descriptor_limit()));

@@ -30,7 +30,7 @@ class DaemonsWatcher {
   virtual void on_connected_late(job::Rank rank) = 0;
   virtual void on_aborted(const host::AbortRequest& request) = 0;
   virtual void on_input_unwanted(std::uint32_t node) = 0;
-  /// Once a node: none of its ranks runs. It may not have been launched, or be lost.
+  /// Called once a node: none of its ranks runs. The node may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;
   /// Before on_node_settled(): the file of another PMIx library was opened there while ranks ran.
   virtual void on_other_pmix(std::uint32_t node, const std::string& file) = 0;
@@ -64,12 +64,13 @@ class Daemons {
   void on_child_exit(pid_t pid, int wait_status) { agents_.on_child_exit(pid, wait_status); }
   /// Orders the daemons to end orphans and exit; a daemon that ends from now on is not lost.
   void end(std::optional<job::Ending> ending = std::nullopt);
-  /// Waits for the daemons' ends; what still runs after `patience` is killed. First they get half of it to read the order: without their agents
-  /// they end as well, but cannot say why.
+  /// Waits for the daemons' ends; what still runs after `patience` is killed. First they get half of it to
+  /// read the order: without their agents they end as well, but cannot say why.
   void finish(std::chrono::milliseconds patience);
   /// The way to other nodes, for people.
   const std::string& way() const noexcept { return channel_.way(); }
-  /// A node has said, before anything was launched, that it is not reached by the transport, which the user has not asked for.
+  /// A node has said, before anything was launched, that it is not reached by the transport, which the user
+  /// has not asked for.
   bool wants_another_transport() const noexcept { return wants_another_transport_; }
   /// How far the start is, and the hosts of the daemons that it waits for.
   struct Progress {

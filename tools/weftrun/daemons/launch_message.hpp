@@ -12,8 +12,8 @@
 
 namespace weft::weftrun {
 
-/// Without launch information, which the server gathers. Reads the environment and the current directory. Throws Stop
-/// (usage): --stdin names a rank that the job does not have.
+/// Without launch information, which the server gathers. Reads the environment and the current directory.
+/// Throws Stop (usage): --stdin names a rank that the job does not have.
 channel::order::Launch launch_message(const Options& options, const Plan& plan,
                                       const placement::RankTable& table);
 

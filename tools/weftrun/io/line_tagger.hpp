@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --tag-output and --timestamp-output: turns the bytes of a stream into whole lines that begin with "[rank] ", with the local
-// time at which the line was complete, or with both: "2026-01-31T12:00:00.123 [rank] ".
+// --tag-output and --timestamp-output: turns the bytes of a stream into whole lines that begin with
+// "[rank] ", with the local time at which the line was complete, or with both:
+// "2026-01-31T12:00:00.123 [rank] ".
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@ namespace weft::weftrun {
 
 class LineTagger {
  public:
-  /// A longer line is put out in pieces, all but the first tagged "[rank]+ " (or the time and "+ "): memory stays
-  /// bounded.
+  /// A longer line is put out in pieces, all but the first tagged "[rank]+ " (or the time and "+ "): memory
+  /// stays bounded.
   static constexpr std::size_t longest_line = 64 * 1024;
 
   LineTagger(job::Rank rank, OutputTags tags);

@@ -33,7 +33,7 @@ class Output {
   };
   Ends connect(job::Rank rank);
 
-  /// The same for a rank of another node, whose bytes come by write(). make_files(): before anything is
+  /// Connects a rank of another node, whose bytes come by write(). make_files(): before anything is
   /// started, so that a directory that cannot be written to is noticed. Throws Stop (own_failure).
   void make_files(job::Rank rank) const;
   void connect_remote(job::Rank rank);
@@ -42,11 +42,13 @@ class Output {
   /// Ends its streams: its node is lost.
   void close_remote(job::Rank rank);
 
-  /// The file with the rank's standard error; empty when it is forwarded. With merges_errors that of its standard output.
+  /// The file with the rank's standard error; empty when it is forwarded. With merges_errors that of its
+  /// standard output.
   std::string error_file(job::Rank rank, bool merges_errors) const;
 
-  /// After the end of a rank of this node, which writes its files itself: one that ignores what its writes say loses output where
-  /// the file system is full. That is a failed write then.
+  /// After the end of a rank of this node, which writes its files itself: a rank that ignores the
+  /// errors of its writes loses output where the file system is full, and this call counts that as a failed
+  /// write.
   void check_room(job::Rank rank);
 
   /// Prints a line on a line of its own.

@@ -43,7 +43,7 @@ class Sink {
   /// Forwards `pipe` (non-blocking) to its end; with tags line by line.
   void attach(process::Fd pipe, job::Rank rank, OutputTags tags);
 
-  /// The same for a rank of another node, whose bytes come by write().
+  /// Attaches a stream of a rank of another node, whose bytes come by write().
   void attach_remote(job::Rank rank, channel::Stream stream, OutputTags tags);
   /// The next bytes of that rank; no bytes: the end. done: when they are written, or never can be.
   void write(job::Rank rank, channel::Stream stream, std::string chunk, std::function<void()> done);

@@ -38,7 +38,7 @@ int exit_code_for(int status) noexcept {
   return code == 0 && status != 0 ? 1 : code;
 }
 
-/// What ends the job is the reason of its status; a rank that fails is noted with its own.
+/// The status of the job for an event that ends it; a rank that fails is noted with a status of its own.
 pmix_status_t term_status_of(Event event) noexcept {
   switch (event) {
     case Event::abort_called:
@@ -227,7 +227,8 @@ void Job::say_why_ranks_are_strangers() {
   if (!other_pmix_.empty()) say_if_library_is_lost();
 }
 
-/// A process of another job may have opened the other library: so a program that would use it must be in sight.
+/// A process of another job may have opened the other library: so a program that would use it must be in
+/// sight.
 void Job::say_if_library_is_lost() {
   const auto& app = launch_.apps[stranger_ ? table_.app_of(*stranger_) : 0];
   const ranks::Variables& variables = launch_.environment;
@@ -241,7 +242,8 @@ void Job::say_if_library_is_lost() {
       messages::library_lost(ranks, program, {ranks::library_file(), other_pmix_, other_pmix_host_}));
 }
 
-/// Reports of other nodes overtake each other: ranks that leave because a rank is lost may be told of before that rank is.
+/// Reports of other nodes overtake each other: ranks that leave because a rank is lost may be told of before
+/// that rank is.
 void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written) {
   ranks_.set_ended(ended.rank);
   has_connected_ |= ended.connected;
@@ -288,8 +290,8 @@ void Job::judge_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written)
   }
 }
 
-/// A rank that was connected has failed: a call of it may have waited for these. Where none does they are no news: programs without PMIx run
-/// beside others.
+/// A rank that was connected has failed: a call of it may have waited for these. Where none does they are no
+/// news: programs without PMIx run beside others.
 void Job::say_absentees() {
   if (absentees_.empty()) return;
   std::sort(absentees_.begin(), absentees_.end());
@@ -382,7 +384,8 @@ void Job::conclude() {
   raise(Event::output_done);
 }
 
-/// As without weftrun: a rank that writes to a stream without a reader gets SIGPIPE, and decides.
+/// Closes the ranks' ends of the stream, so that all is as without weftrun: a rank that writes to a stream
+/// without a reader gets SIGPIPE, and decides.
 void Job::on_reader_lost(channel::Stream stream) {
   if (daemons_) daemons_->close_output(stream);
   console_->print_detail(

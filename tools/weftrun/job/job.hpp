@@ -34,13 +34,15 @@ namespace weft::weftrun {
 
 class Job final : DaemonsWatcher {
  public:
-  /// spawner: outlives this object. release: weftrun's own, "0.1.0". transport: between nodes; empty: the user's, or the best.
+  /// spawner: outlives this object. release: weftrun's own, "0.1.0". transport: between nodes; empty: the
+  /// user's, or the best.
   Job(const process::Spawner& spawner, Options options, Plan plan, std::string release,
       std::string transport);
 
   /// Returns weftrun's exit status. Throws Stop if the job cannot be set up; no process is left in that case.
   int run();
-  /// After run(): nothing was launched, because a node is not reached by the transport that this one chose; tcp may do.
+  /// After run(): nothing was launched, because a node is not reached by the transport that this one chose;
+  /// tcp may do.
   bool wants_tcp() const noexcept { return daemons_ && daemons_->wants_another_transport(); }
 
  private:

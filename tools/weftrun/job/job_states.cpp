@@ -11,7 +11,7 @@ constexpr Step stay(State state) {
   return {state, A::nothing, false};
 }
 
-// What ends a job is the same while its ranks start and while they run.
+// The steps that end a job are the same while its ranks start and while they run.
 constexpr Step stop{S::stopping, A::stop_ranks, true};
 constexpr Step kill{S::killing, A::kill_ranks, false};
 constexpr Step abandon{S::done, A::abandon, false};
@@ -38,7 +38,8 @@ constinit const JobTable job_table{{
     {{ stay(S::stopping), kill,
        stay(S::stopping), stay(S::stopping), stay(S::stopping), kill, stay(S::stopping), stay(S::stopping),
        kill, drain, stay(S::stopping) }},
-    // killing: what the kernel cannot end (a disk that does not answer) is waited for a while, or until the next signal
+    // killing: what the kernel cannot end (a disk that does not answer) is waited for a while, or until the
+    // next signal
     {{ stay(S::killing), stay(S::killing),
        stay(S::killing), stay(S::killing), stay(S::killing), abandon, stay(S::killing), stay(S::killing),
        abandon, drain, stay(S::killing) }},

@@ -20,8 +20,8 @@ class RankStates {
     state.is_running = pid > 0;
   }
   void set_ended(job::Rank rank) { ranks_[index(rank)].is_running = false; }
-  /// Another rank has asked for its end, which is no failure then. May come before set_started(): ranks of a
-  /// faster node run before those of a slower one. Ranks that the job does not have are ignored.
+  /// Another rank has asked for its end, which is no failure then. The call may come before set_started():
+  /// ranks of a faster node run before those of a slower one. Ranks that the job does not have are ignored.
   void expect_end(const std::vector<job::Rank>& ranks) {
     for (const auto rank : ranks)
       if (index(rank) < ranks_.size()) ranks_[index(rank)].is_end_expected = true;

@@ -19,7 +19,8 @@ struct KnownMachine {
   bool is_every_node = false;
   std::string from;  ///< where that is known from, in words for the user
 
-  /// description: WEFT_TOPOLOGY; empty: this machine. processors: those that may be used, by --cpu-list; empty: all. Throws Stop.
+  /// description: WEFT_TOPOLOGY; empty: this machine. processors: those that may be used, by --cpu-list;
+  /// empty: all. Throws Stop.
   static KnownMachine of(const std::string& description, const std::vector<unsigned>& processors = {});
 };
 

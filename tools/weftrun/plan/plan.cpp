@@ -239,7 +239,7 @@ std::vector<placement::Pool> pools_of(const Options& options, const PlanContext&
   return pools;
 }
 
-/// Which rank is on which node, into the plan.
+/// Places each rank on a node, into the plan.
 void place_ranks(Plan& plan, const Options& options, const PlanContext& context, Choice choice,
                  const std::optional<placement::RankFile>& file) {
   std::vector<std::uint32_t> asked;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that is decided before anything is started: which nodes, which ranks on each, how daemons get there. It
-// follows from the options, the environment (Slurm, WEFT_SSH, WEFT_WEFTD) and this machine.
+// All that is decided before anything is started: which nodes, which ranks on each, how daemons get there.
+// The plan follows from the options, the environment (Slurm, WEFT_SSH, WEFT_WEFTD) and this machine.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct Plan {
   std::uint32_t servers() const noexcept { return static_cast<std::uint32_t>(nodes.size()) + (own ? 0 : 1); }
 };
 
-/// What a plan depends on beside the options.
+/// The surroundings that a plan depends on beside the options.
 struct PlanContext {
   std::function<std::optional<std::string>(const char*)> variable;  ///< of the environment
   std::string host;                                                 ///< this machine's name

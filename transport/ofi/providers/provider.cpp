@@ -108,7 +108,7 @@ Info hints_for(const std::string& provider, const std::string& domain) {
   return hints;
 }
 
-/// The same provider with buffers that take several messages, if it supports that.
+/// The provider with buffers that take several messages, if it supports that.
 Info with_multi_receive(Info plain) {
   Info hints(fi_dupinfo(plain.get()));
   if (!hints) return plain;

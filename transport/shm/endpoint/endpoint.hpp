@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Endpoints for daemons of one user on one host. A sender copies a message into a ring that it owns and that
-// the receiver maps; a get reads the target's memory through the kernel. Neither needs the target before it
-// is done.
+// the receiver maps; a get reads the target's memory through the kernel. Neither operation needs the target's
+// help to end.
 //
 // An endpoint listens on an abstract socket with a random name. A sender connects, passes the memfd of its
 // ring, and may send at once; the receiver maps the ring when it next makes progress. After that the socket
@@ -14,9 +14,10 @@
 //     If a get is among them, progress() polls the sockets before: a peer that is still connected then lived
 //     during the copy, and no other process can have had its pid.
 // E3  progress() first polls sockets, and only marks what has ended; then it calls handlers; then it ends
-//     operations. So nothing that a handler or a done() destroys is in use.
-// E4  A progress() accepts most_accepts connections at most: processes that connect without end, other users' among them,
-//     hold up no caller. The others keep the listening socket readable, and are the next call's.
+//     operations. Nothing that a handler or a done() destroys is therefore in use.
+// E4  A progress() accepts most_accepts connections at most: processes that connect without end, other users'
+//     among them, hold up no caller. Further connections keep the listening socket readable, and are the next
+//     call's.
 // Crash: no name outlives its endpoint: abstract sockets and memfds disappear with their last process.
 #pragma once
 
@@ -101,7 +102,8 @@ class ShmEndpoint final : public Endpoint {
 
   Memory shared_;
   Fd listener_;
-  Fd retry_;  ///< a timer: the listener was let go for want of descriptors or memory, and is watched again after a pause
+  /// A timer: the listener was let go for want of descriptors or memory, and is watched again after a pause.
+  Fd retry_;
   Fd epoll_;
   Fd self_event_;  ///< an eventfd that wakes this endpoint for operations started between arm() and the sleep
   EventSource listener_source_{EventSource::Kind::listener}, retry_source_{EventSource::Kind::retry},

@@ -9,8 +9,8 @@
 //     matches nothing.
 // V2  The word of a region becomes even before its owner may free the memory. A reader compares it before and
 //     after the copy: if it held the key's number both times, the bytes are the region's.
-// V3  Only the kernel identifies the process (SO_PEERCRED of the socket that the address names). That it
-//     lived during the copy follows from its socket, which is still open afterwards (ShmEndpoint::progress).
+// V3  Only the kernel identifies the process (SO_PEERCRED of the socket that the address names). The process
+//     lived during the copy, because its socket is still open afterwards (ShmEndpoint::progress).
 // Crash: an owner that is killed leaves odd words behind; its memory no longer exists, and its socket is
 // closed.
 #pragma once

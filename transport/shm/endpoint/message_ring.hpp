@@ -10,13 +10,13 @@
 // it would leave a hole that the other writers wait for. Here it loses nothing but its own ring.
 //
 // M1  One writer, one reader.
-// M2  tail and head count bytes since the ring was created. Both only grow, by multiples of 8, and
+// M2  tail and head count bytes since the ring was created. The two only grow, by multiples of 8, and
 //     head <= tail <= head + capacity. Byte n is at n % capacity. Bytes between head and tail do not change.
 // M3  A message is contiguous and at most capacity / 4 long, so an empty ring takes any message, wherever it
 //     starts.
 // M4  Each side keeps its own count in private memory and only publishes it in the shared header. The count
 //     of the other side is checked against M2 before use; a length is loaded once and then checked; the bytes
-//     are copied out before the handler reads them. So nothing changes after it was checked.
+//     are copied out before the handler reads them, so nothing changes after it was checked.
 // M5  room is a doorbell from the reader to a writer that found the ring full and is about to sleep.
 // Crash: a writer that dies inside push() has not stored tail: the message was never sent. A reader that dies
 // leaves a ring that fills up. Each side learns of the other's death from the socket (endpoint.hpp).

@@ -30,7 +30,7 @@ inline bool is_valid(const RingOffer& m) {
 
 std::string socket_name(const Nonce& nonce);
 
-/// What the descriptor of an epoll event belongs to.
+/// The owner of the descriptor of an epoll event.
 struct EventSource {
   enum class Kind { listener, retry, incoming, peer, self };
   explicit EventSource(Kind what) noexcept : kind(what) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-GCM under one key, for records (records.hpp). What is short goes to libsodium where the processor can do it, the rest to OpenSSL, and
-// with a key of 128 bits all: the first call after other work costs 0.6 us there and 3 us here, 16 KiB take 14 us there and 6 us here (docs/decisions/0011-tcp.md).
+// AES-GCM under one key, for records (records.hpp). Short texts go to libsodium where the processor can
+// do it, the rest to OpenSSL, and with a key of 128 bits all: the first call after other work costs 0.6 us
+// there and 3 us here, 16 KiB take 14 us there and 6 us here (docs/decisions/0011-tcp.md).
 #pragma once
 
 #include <cstddef>
@@ -26,10 +27,12 @@ class AesGcm {
   AesGcm(const AesGcm&) = delete;
   AesGcm& operator=(const AesGcm&) = delete;
 
-  /// `plain`, then the byte `last`, both sealed, then the tag: plain.size() + 1 + tag_bytes, to `out`. No nonce serves twice.
+  /// `plain`, then the byte `last`, both sealed, then the tag: plain.size() + 1 + tag_bytes, to `out`. No
+  /// nonce serves twice.
   /// False: no memory.
   bool seal(Nonce nonce, Bytes covered, Bytes plain, std::byte last, std::byte* out) noexcept;
-  /// The other way round; plain.size() is sealed.size() - 1 - tag_bytes. False: not sealed so, and `plain` is undefined; or no memory.
+  /// Opens what seal() has sealed; plain.size() is sealed.size() - 1 - tag_bytes. False: not sealed so, and
+  /// `plain` is undefined; or no memory.
   bool open(Nonce nonce, Bytes covered, Bytes sealed, MutableBytes plain, std::byte& last) noexcept;
 
  private:

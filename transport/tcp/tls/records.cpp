@@ -12,7 +12,7 @@
 namespace weft::tcp {
 namespace {
 
-/// Of all records after the handshake, whatever is in them.
+/// The first bytes of all records after the handshake, whatever is in them.
 constexpr std::array outside{std::byte{23}, std::byte{3}, std::byte{3}};
 
 std::array<std::byte, RecordKey::header_bytes> header_of(std::size_t sealed) noexcept {
@@ -36,7 +36,8 @@ std::unique_ptr<RecordKey> RecordKey::make(OSSL_LIB_CTX& library, const EVP_CIPH
   return self->derive() ? std::move(self) : nullptr;
 }
 
-/// HKDF-Expand-Label with an empty context; `out` is no longer than one hash, so the first block is all of it.
+/// HKDF-Expand-Label with an empty context; `out` is no longer than one hash, so the first block is all of
+/// it.
 bool RecordKey::expand(const char* label, MutableBytes out) noexcept {
   constexpr std::string_view prefix = "tls13 ";
   const std::string_view name(label);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The records of a TLS 1.3 connection once its handshake is complete, in one direction: RFC 8446, sections 5.2, 5.3, 7.2 and 7.3, with
-// AES-256-GCM and SHA-384. The handshake is OpenSSL's (tls.hpp), whose own records cost a barrier between nodes a third more
-// (docs/decisions/0012-records.md). What is sent is the same; of what may come, padding is refused (section 5.4), which no endpoint
-// sends. Tests have the vectors of RFC 8448, and OpenSSL's own records at the other end.
+// The records of a TLS 1.3 connection once its handshake is complete, in one direction: RFC 8446, sections
+// 5.2, 5.3, 7.2 and 7.3, with AES-256-GCM and SHA-384. The handshake is OpenSSL's (tls.hpp), whose own
+// records cost a barrier between nodes a third more (docs/decisions/0012-records.md). The bytes that are
+// sent are the same; of those that may come, padding is refused (section 5.4), which no endpoint sends. Tests
+// have the vectors of RFC 8448, and OpenSSL's own records at the other end.
 //
-// R1  Each record has a nonce of its own: the initial one of the direction with the number of the record, which begins at 0 under each key
-//     and only goes up. A record that is repeated, left out or comes in another order does not open.
+// R1  Each record has a nonce of its own: the initial one of the direction with the number of the record,
+//     which begins at 0 under each key and only goes up. A record that is repeated, left out or comes in
+//     another order does not open.
 // R2  Before a record has opened nothing is concluded from it but its length, which is bounded.
 #pragma once
 
@@ -20,7 +22,7 @@ using OSSL_LIB_CTX = struct ossl_lib_ctx_st;
 
 namespace weft::tcp {
 
-/// What is in a record, by the Standard's numbers.
+/// The content of a record, by the Standard's numbers.
 enum class Content : std::uint8_t { alert = 21, handshake = 22, data = 23 };
 
 class RecordKey {
@@ -31,8 +33,8 @@ class RecordKey {
       header_bytes + 1 + AesGcm::tag_bytes;         ///< of a record, beside the text
   static constexpr std::size_t most_bytes = 16384;  ///< of text in a record
 
-  /// secret: the application traffic secret of the direction: 48 bytes with AES-256-GCM, and SHA-384; 32 bytes with AES-128-GCM, and
-  /// SHA-256 (the RFC's vectors). NULL: OpenSSL cannot.
+  /// secret: the application traffic secret of the direction: 48 bytes with AES-256-GCM, and SHA-384; 32
+  /// bytes with AES-128-GCM, and SHA-256 (the RFC's vectors). NULL: OpenSSL cannot.
   static std::unique_ptr<RecordKey> make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, Bytes secret);
   ~RecordKey();
   RecordKey(const RecordKey&) = delete;
@@ -40,7 +42,8 @@ class RecordKey {
 
   /// To `out`, text.size() + around_bytes. text: most_bytes at most. Errors: no_memory.
   Result<void> seal(Content content, Bytes text, std::byte* out) noexcept;
-  /// Bytes of the record that begins with this, header and all. Errors: corrupt (none with anything in it begins so).
+  /// Bytes of the record that begins with this, header and all. Errors: corrupt (none with anything in it
+  /// begins so).
   static Result<std::size_t> length(std::span<const std::byte, header_bytes> header) noexcept;
   /// text.size() is that of the record less around_bytes. Errors: corrupt (not the peer's next record).
   Result<Content> open(Bytes record, MutableBytes text) noexcept;

@@ -33,8 +33,8 @@ bool read_identity(const unsigned char* text, std::size_t bytes, Introduction& i
   return true;
 }
 
-/// The cause of a failure is read from the queue of this thread's errors: what is left there would be taken for the next
-/// call's.
+/// The cause of a failure is read from the queue of this thread's errors: what is left there would be taken
+/// for the next call's.
 struct ErrorQueue {
   ErrorQueue() noexcept { clear(); }
   ~ErrorQueue() { clear(); }
@@ -288,7 +288,7 @@ TlsStream::State TlsStream::fail_handshake(int code) noexcept {
   return state_ = State::broken;
 }
 
-/// The next record, if all of it is there. What there is of another is kept.
+/// The next record, if all of it is there. A part of the record after it is kept.
 Result<Bytes> TlsStream::next_record() {
   const auto begin_of = [](Bytes bytes) { return bytes.first<RecordKey::header_bytes>(); };
   if (partial_.empty() && input_.size() >= RecordKey::header_bytes) {
@@ -387,7 +387,7 @@ Result<std::size_t> TlsStream::read(MutableBytes into) noexcept try {
   return fail(Errc::no_memory, "no memory for what a peer sent");
 }
 
-/// What the peer's TLS says to this one.
+/// Handles what the peer's TLS says to this one.
 Result<void> TlsStream::heard(Content content, Bytes text) noexcept {
   if (content == Content::alert) return fail(Errc::peer_lost, "the peer has closed the connection");
   if (content == Content::handshake &&

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS 1.3 between two endpoints that share a key, without sockets: bytes of the network go in and come out as bytes of
-// the caller's, and the other way round. OpenSSL shakes hands; then its part is freed, and records.hpp seals and opens. Or, where
-// that is asked for, OpenSSL stays and does it all.
+// TLS 1.3 between two endpoints that share a key, without sockets: bytes of the network go in and come out as
+// bytes of the caller's, and the other way round. OpenSSL shakes hands; then its part is freed, and
+// records.hpp seals and opens. Or, where that is asked for, OpenSSL stays and does it all.
 //
-// S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. It completes only with a peer that
-//     has the key: there are no certificates, so no other way to authenticate.
-// S2  The identity that goes with the key names both endpoints. The handshake's proof of the key covers it: a message for
-//     another endpoint, or of an earlier process at this port, does not verify.
-// S3  The shared secret comes of a fresh key exchange as well: the key, learnt later, does not open what was recorded.
-// S4  An OpenSSL of its own (OSSL_LIB_CTX) without configuration files: neither the embedding program's use of OpenSSL
-//     nor the environment changes what is spoken here.
+// S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. A handshake completes
+//     only with a peer that has the key: there are no certificates, so no other way to authenticate.
+// S2  The identity that goes with the key names both endpoints. The handshake's proof of the key covers it: a
+//     message for another endpoint, or of an earlier process at this port, does not verify.
+// S3  The shared secret comes of a fresh key exchange as well: the key, learnt later, does not open what was
+//     recorded.
+// S4  An OpenSSL of its own (OSSL_LIB_CTX) without configuration files: neither the embedding program's use
+//     of OpenSSL nor the environment changes what is spoken here.
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@ namespace weft::tcp {
 /// Random: no other endpoint, of this process or any other, has it.
 using EndpointId = std::array<std::byte, 16>;
 
-/// What the connecting side says of itself and of the endpoint that it means.
+/// The hello of the connecting side: which endpoint it is, and which it means.
 struct Introduction {
   static constexpr std::string_view label =
       "weft transport tcp 3";  ///< changes with every change of what is spoken
@@ -42,23 +43,25 @@ struct Introduction {
   EndpointId from{}, to{};
 };
 
-/// Whose code seals and opens what goes through a connection. What is on the wire is the same, and the peer's choice does not matter.
+/// The code that seals and opens the records of a connection. The bytes on the wire are the same, and the
+/// peer's choice does not matter.
 enum class RecordsBy : std::uint8_t { weft, openssl };
 
-/// What has been sealed under one key.
+/// The amount that has been sealed under one key.
 struct KeyUse {
   std::uint64_t bytes = 0, records = 0;
 };
 
-/// What all connections of an endpoint have in common.
+/// The parts that all connections of an endpoint have in common.
 class TlsContext {
  public:
-  /// key: any number of bytes, 16 at least; what is used is derived from it. Errors: invalid, not_supported (this OpenSSL
-  /// lacks what is needed).
+  /// key: any number of bytes, 16 at least; the key that is used is derived from it. Errors: invalid,
+  /// not_supported (this OpenSSL lacks what is needed).
   static Result<std::unique_ptr<TlsContext>> make(Bytes key, RecordsBy records = RecordsBy::weft);
   /// openssl where weft was asked for: what the two seal and open here is not the same.
   RecordsBy records_by() const noexcept { return records_by_; }
-  /// What would be more goes under another key. AES-GCM is good for 2^24.5 full records under one (RFC 8446, 5.5).
+  /// The most that goes under one key; the rest goes under another. AES-GCM is good for 2^24.5 full records
+  /// under one (RFC 8446, 5.5).
   KeyUse most_of_a_key{.bytes = std::uint64_t{32} << 30, .records = std::uint64_t{1} << 24};
 
  private:
@@ -82,7 +85,7 @@ class TlsContext {
   std::vector<std::byte> spare_output_;  ///< the memory of one output, for whichever stream writes next
 };
 
-/// One connection. Its address is known to OpenSSL: it does not move.
+/// One connection. OpenSSL knows the object's address, so the object does not move.
 class TlsStream {
  public:
   static constexpr std::size_t record_bytes =
@@ -109,9 +112,9 @@ class TlsStream {
   TlsStream& operator=(const TlsStream&) = delete;
 
   State state() const noexcept { return state_; }
-  /// Of the accepting side: the peer's hello was made with the key, by the peer or, recorded, by another.
+  /// Accepting side: the peer's hello was made with the key, by the peer or, recorded, by another.
   bool is_greeted() const noexcept;
-  /// Of the accepting side; nothing is proved before the state is open.
+  /// Accepting side: what the peer has said of itself. Nothing is proved before the state is open.
   const Introduction& introduction() const noexcept { return introduction_; }
 
   /// Bytes of the network; they stay the caller's, unchanged, until coming() says that there is no more.
@@ -121,15 +124,15 @@ class TlsStream {
   // When the state is open:
   /// Bytes of the next record, which is there as a whole; 0: all that was fed is used up. Errors: corrupt.
   Result<std::size_t> coming() noexcept;
-  /// What is in that record. into: of coming() bytes at least. Number of bytes; 0: nothing of the caller's. Errors: corrupt (not from
-  /// the peer, or altered; `into` is undefined), peer_lost (the peer has closed).
+  /// Opens that record. into: of coming() bytes at least. Number of bytes; 0: nothing of the caller's.
+  /// Errors: corrupt (not from the peer, or altered; `into` is undefined), peer_lost (the peer has closed).
   Result<std::size_t> read(MutableBytes into) noexcept;
   /// Seals all of `plain` into output(). Errors: no_memory.
   Result<void> write(Bytes plain) noexcept;
   /// From here on write() seals under another key; it calls this by itself in time. Errors: no_memory.
   Result<void> renew_key() noexcept;
 
-  /// What is to be sent, in this order.
+  /// The bytes that are to be sent, in this order.
   Bytes output() const noexcept { return Bytes(output_).subspan(sent_, said_ - sent_); }
   void sent(std::size_t bytes) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends of an operation on which the nodes have to agree, where something else happens at the same moment: a construct that handlers abort before all
-// have called, and the end of a group that changes while a member dies.
+// Ends of an operation on which the nodes have to agree, where something else happens at the same moment: a
+// construct that handlers abort before all have called, and the end of a group that changes while a member
+// dies.
 #include <unistd.h>
 
 #include <csignal>
@@ -22,8 +23,8 @@ void end_by_signal() {
   ::kill(::getpid(), SIGUSR1);
 }
 
-/// Rank 0 leads, has called, and dies; rank 1 has the construct aborted. The last rank has not called then, or neither of the last two: word: one or
-/// two.
+/// Rank 0 leads, has called, and dies; rank 1 has the construct aborted. The last rank has not called then,
+/// or neither of the last two: word: one or two.
 int aborts_before_all_have_called(const Words& words) {
   Client client;
   const auto rank = client.me.rank;
@@ -50,9 +51,10 @@ int aborts_before_all_have_called(const Words& words) {
   return 0;
 }
 
-/// Three nodes. Ranks 5 and 1 are a group that the last node keeps. Rank 3 asks to join, and rank 5 dies before rank 1 has answered: its server begins the
-/// group's end for it, among the members before. Ranks 1 and 3 end the group then, and the first node is stopped until the last has looked whether
-/// other nodes know other members.
+/// Three nodes. Ranks 5 and 1 are a group that the last node keeps. Rank 3 asks to join, and rank 5 dies
+/// before rank 1 has answered: its server begins the group's end for it, among the members before. Ranks 1
+/// and 3 end the group then, and the first node is stopped until the last has looked whether other nodes know
+/// other members.
 int joins_while_the_keepers_member_dies(const Words&) {
   Client client;
   const auto rank = client.me.rank;

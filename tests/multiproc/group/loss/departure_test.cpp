@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members that leave a group, or die, and processes that join it, while others wait in a fence or in the end of it.
+// Members that leave a group, or die, and processes that join it, while others wait in a fence or in the end
+// of it.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,8 +38,8 @@ Sleep sleep_of(pid_t thread) {
   return Sleep::elsewhere;
 }
 
-/// A blocking call of an operation of a group in a thread of its own. When this is made it waits at a board; or for the server, which has it, where a
-/// slow machine has left the board's patience no time.
+/// A blocking call of an operation of a group in a thread of its own. When this is made it waits at a board;
+/// or for the server, which has it, where a slow machine has left the board's patience no time.
 class CallAtBoard {
  public:
   CallAtBoard(const std::string& operation, std::function<pmix_status_t()> call)
@@ -71,8 +72,9 @@ class CallAtBoard {
   std::thread thread_;
 };
 
-/// Rank 1 leaves while the others are at their boards. The set comes back in each round. Words: fence or destruct; all: others wait there, or some:
-/// rank 0, of its node, has not called. adjusts: the fence says that it goes on without members that leave.
+/// Rank 1 leaves while the others are at their boards. The set comes back in each round. Words: fence or
+/// destruct; all: others wait there, or some: rank 0, of its node, has not called. adjusts: the fence says
+/// that it goes on without members that leave.
 int leaves_while_others_are_at_a_board(const Words& words) {
   Client client;
   const bool is_fence = words.at(0) != "destruct";
@@ -109,8 +111,9 @@ int leaves_while_others_are_at_a_board(const Words& words) {
   return 0;
 }
 
-/// The last rank joins while those with even ranks are in a fence of the group, on every node: that ends among the members before the join, also for
-/// those that call later, and the one that has joined is in the next. Words: board: they wait at their boards; message: for the server.
+/// The last rank joins while those with even ranks are in a fence of the group, on every node: that ends
+/// among the members before the join, also for those that call later, and the one that has joined is in the
+/// next. Words: board: they wait at their boards; message: for the server.
 int joins_while_others_fence(const Words& words) {
   Client client;
   const bool is_at_board = words.at(0) == "board";
@@ -172,7 +175,8 @@ int joins_while_others_end_the_group(const Words&) {
   return 0;
 }
 
-/// All but the last wait in the end of a group that tells of ends, and the last dies: that completes it, and all that wait hear of the death, once.
+/// All but the last wait in the end of a group that tells of ends, and the last dies: that completes it, and
+/// all that wait hear of the death, once.
 int dies_when_the_others_end_the_group(const Words&) {
   Client client;
   const auto last = client.size - 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of which one after the other dies at a point that chance names, until two are left (group_soak_test.cpp). All ranks draw the
-// same numbers from the seed; in each round the survivors have the same members, and go on.
+// Members of which one after the other dies at a point that chance names, until two are left
+// (group_soak_test.cpp). All ranks draw the same numbers from the seed; in each round the survivors have the
+// same members, and go on.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ enum class Point : unsigned long {
 };
 constexpr unsigned long points = 6;
 
-/// What one round is, drawn by all alike.
+/// The plan of one round, which all processes draw alike.
 struct Round {
   std::string name;
   Procs alive, survivors;
@@ -54,7 +55,8 @@ struct Round {
   }
 };
 
-/// The round of this process, for its handlers. They are called in that round only: all survivors meet at its end.
+/// The round of this process, for its handlers. A handler is called in its round only: all survivors meet at
+/// its end.
 struct Mortal {
   Client client;
   std::mt19937 random;
@@ -141,7 +143,8 @@ struct Mortal {
     compare(members);
     if (contains(members, client.me)) check_status(destruct(round->name), PMIX_SUCCESS);
     check_status(fence(round->survivors), PMIX_SUCCESS);
-    // A server whose last member is dead takes part in the end for it, and may hear of that end after the members of other nodes.
+    // A server whose last member is dead takes part in the end for it, and may hear of that end after the
+    // members of other nodes.
     check(eventually([] { return groups_known_here() == 0; }), "a group is left");
   }
 };
@@ -159,8 +162,8 @@ int dies_by_chance(const Words& words) {
   return 0;
 }
 
-/// A group of all processes in each round, while nodes are lost at any moment of rounds that the test hears of: says which members it had. Words:
-/// how many rounds, and those.
+/// A group of all processes in each round, while nodes are lost at any moment of rounds that the test hears
+/// of: says which members it had. Words: how many rounds, and those.
 int outlives_nodes(const Words& words) {
   Client client;
   const auto all = ranks_of(client, 0, client.size - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of groups of which whole nodes are lost, with their servers, and processes that end while they ask to join
-// (group_loss_test.cpp). Three nodes of two ranks each.
+// Members of groups of which whole nodes are lost, with their servers, and processes that end while they ask
+// to join (group_loss_test.cpp). Three nodes of two ranks each.
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,15 +50,15 @@ struct Survivor {
   void compare(const std::string& group, const Procs& members) const {
     check(eventually([&] { return is_same(members_of(group), members); }), "the members");
   }
-  /// Those that have lost others cannot meet them.
+  /// Finalizes without a fence: ranks that have lost others cannot meet them.
   static void end() {
     check(eventually([] { return operations_open_here().empty(); }), "an operation is left open");
     PMIx_Finalize(nullptr, 0);
   }
 };
 
-/// The first node keeps the group and is lost. Then rank 4 leaves, before the next keeper hears of the loss where the test holds that up, and
-/// rank 5 joins.
+/// The first node keeps the group and is lost. Then rank 4 leaves, before the next keeper hears of the loss
+/// where the test holds that up, and rank 5 joins.
 int keepers_node_dies(const Words&) {
   Survivor me;
   const auto survivors = me.ranks({2, 3, 4, 5});
@@ -92,8 +92,8 @@ int keepers_node_dies(const Words&) {
   return 0;
 }
 
-/// The only member of the first node, which keeps the group, dies; then the only one of the second. Word: stays: rank 5 joins; or is_lost: the
-/// first node is lost before that, and the second one keeps the group.
+/// The only member of the first node, which keeps the group, dies; then the only one of the second. Word:
+/// stays: rank 5 joins; or is_lost: the first node is lost before that, and the second one keeps the group.
 int keepers_member_dies(const Words& words) {
   Survivor me;
   const bool is_lost = words.at(0) == "is_lost";
@@ -126,8 +126,9 @@ int keepers_member_dies(const Words& words) {
   return 0;
 }
 
-/// Rank 4 joins a group that the first node keeps, with so much data that the change does not reach the stopped second node before the first
-/// is lost. The second is the next keeper: it learns of the change from the third, and rank 4 has joined.
+/// Rank 4 joins a group that the first node keeps, with so much data that the change does not reach the
+/// stopped second node before the first is lost. The second is the next keeper: it learns of the change from
+/// the third, and rank 4 has joined.
 int keepers_last_change_is_cut_off(const Words&) {
   Survivor me;
   const auto survivors = me.ranks({2, 3, 4, 5});
@@ -173,7 +174,8 @@ int keepers_last_change_is_cut_off(const Words&) {
   return 0;
 }
 
-/// The last node is lost before its ranks call an optional construct. Ranks 0, 1 and 3 wait in it, rank 2 calls after the loss.
+/// The last node is lost before its ranks call an optional construct. Ranks 0, 1 and 3 wait in it, rank 2
+/// calls after the loss.
 int node_dies_in_an_optional_construct(const Words&) {
   Survivor me;
   const auto survivors = me.ranks({0, 1, 2, 3});
@@ -224,8 +226,8 @@ int node_dies_after_its_call(const Words&) {
   return 0;
 }
 
-/// The last node is lost before its ranks call a construct whose members want to be asked. Word: what a handler of rank 0 says: goes_on, aborts;
-/// or unheard: there is none.
+/// The last node is lost before its ranks call a construct whose members want to be asked. Word: what a
+/// handler of rank 0 says: goes_on, aborts; or unheard: there is none.
 int node_dies_in_a_construct(const Words& words) {
   Survivor me;
   const auto& how = words.at(0);
@@ -259,8 +261,8 @@ int node_dies_in_a_construct(const Words& words) {
   return 0;
 }
 
-/// Four nodes. The last is lost before its ranks call a construct whose members want to be asked, and another while a handler of rank 3
-/// decides. Word: decider: the first, which asks for all nodes; other: the third.
+/// Four nodes. The last is lost before its ranks call a construct whose members want to be asked, and another
+/// while a handler of rank 3 decides. Word: decider: the first, which asks for all nodes; other: the third.
 int second_node_dies_while_handlers_decide(const Words& words) {
   Survivor me;
   const bool is_decider = words.at(0) == "decider";
@@ -289,8 +291,8 @@ int second_node_dies_while_handlers_decide(const Words& words) {
   return 0;
 }
 
-/// Ranks 0 and 2 lead so many groups, some of which come together at the last node. That is lost when rank 0 and the process that it has
-/// added wait.
+/// Ranks 0 and 2 lead so many groups, some of which come together at the last node. That node is lost
+/// when rank 0 and the process that it has added wait.
 int node_of_a_bootstrap_dies(const Words&) {
   constexpr int groups = 16;
   Survivor me;
@@ -323,8 +325,9 @@ int node_of_a_bootstrap_dies(const Words&) {
   return 0;
 }
 
-/// Ranks 0 and 2 lead a group that comes together at the last node. That is lost when its replies are with ranks 0 and 1, and not with the
-/// stopped second node: a join of rank 4 with much data is before them. Ranks 2 and 3 follow the others.
+/// Ranks 0 and 2 lead a group that comes together at the last node. That node is lost when its replies are
+/// with ranks 0 and 1, and not with the stopped second node: a join of rank 4 with much data is before them.
+/// Ranks 2 and 3 follow the others.
 int node_of_a_bootstrap_dies_while_it_replies(const Words&) {
   const std::string name = "met 3";
   Survivor me;
@@ -381,8 +384,8 @@ int node_of_a_bootstrap_dies_while_it_replies(const Words&) {
   return 0;
 }
 
-/// Rank 5 asks to join ranks 0 to 2, rank 3 after it. Rank 1 has not answered when rank 5 ends, or its node is lost: rank 3 joins, rank 5 does
-/// not.
+/// Rank 5 asks to join ranks 0 to 2, rank 3 after it. Rank 1 has not answered when rank 5 ends, or its node
+/// is lost: rank 3 joins, rank 5 does not.
 int one_that_asks_to_join_dies(const Words&) {
   Survivor me;
   group_events().listen(PMIX_GROUP_JOIN_REQUEST, [&](const Event& event) -> Answer {

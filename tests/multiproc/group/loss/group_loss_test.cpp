@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes that are lost, with their servers, while operations of groups are under way, and processes that end while they ask to join. The
-// members: group_loss_programs.cpp.
+// Nodes that are lost, with their servers, while operations of groups are under way, and processes that end
+// while they ask to join. The members: group_loss_programs.cpp.
 #include <algorithm>
 #include <csignal>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members that make and end groups many times, as chance has it (group_soak_test.cpp). All ranks draw the same numbers from the seed, so
-// that each of them knows what the others do.
+// Members that make and end groups many times, as chance has it (group_soak_test.cpp). All ranks draw the
+// same numbers from the seed, so that each of them knows what the others do.
 #include <algorithm>
 #include <random>
 
@@ -66,7 +66,8 @@ int makes_and_ends_many(const Words& words) {
     const auto members = soak.some(1);
     const auto what = soak.draw(4);
     if (!contains(members, soak.client.me)) return;
-    // Data under a context is there for ever, by the Standard: here it has none, and the next takes its place.
+    // Data under a context is there for ever, by the Standard: here it has none, and the next takes its
+    // place.
     Infos infos, given;
     if (what == 1) infos.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
     if (what == 2) infos.array(PMIX_GROUP_INFO, std::move(given.unsigned64("given", cycle)));
@@ -81,7 +82,7 @@ int makes_and_ends_many(const Words& words) {
   return 0;
 }
 
-/// What the processes of one cycle do, drawn by all alike.
+/// The plan of one cycle, which all processes draw alike.
 struct Cycle {
   enum class On : unsigned long { goes_on, replaces, aborts };
   std::string name;
@@ -133,7 +134,8 @@ void compare(const std::string& name, const Procs& members) {
                PMIX_SUCCESS);  // the next cycle's card of a member that is through would be another
 }
 
-/// Those that leave do so at once; the first of them comes back where it may. The others end the group when all that has come to them.
+/// Members that leave do so at once; the first of them comes back where it may. The other members end the
+/// group when they have heard of every departure and return.
 void leave_and_end(const Cycle& cycle, const Procs& members, const pmix_proc_t& me) {
   Procs left, leaving;
   for (const auto& proc : members) (contains(cycle.leaving, proc) ? leaving : left).push_back(proc);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups that are made and ended thousands of times, on one node and across the nodes of a cluster: nothing of them is left. The members:
-// group_soak_programs.cpp, group_death_programs.cpp.
+// Groups that are made and ended thousands of times, on one node and across the nodes of a cluster: nothing
+// of them is left. The members: group_soak_programs.cpp, group_death_programs.cpp.
 //
 // SOAK_CYCLES=N in the environment makes N cycles of each, and has no limit of time for a test.
 #include <unistd.h>
@@ -16,9 +16,10 @@
 namespace weft::test {
 namespace {
 
-/// A server may keep so much more at the end than after the first tenth. A leak of one small object a cycle is more than this in 10,000
-/// cycles: 9,000 of 128 bytes. What is kept by design is less: how the latest 1024 invitations have ended, and the counts of attempts of
-/// each name and set that spans nodes, 120 bytes for each of 50 names and at most 63 sets.
+/// A server may keep so much more at the end than after the first tenth. A leak of one small object a cycle
+/// is more than this in 10,000 cycles: 9,000 of 128 bytes. The state that is kept by design is less: how the
+/// latest 1024 invitations have ended, and the counts of attempts of each name and set that spans nodes, 120
+/// bytes for each of 50 names and at most 63 sets.
 constexpr std::size_t kilobytes_kept = 1024;
 
 std::string cycles_or(int usual) {
@@ -29,7 +30,7 @@ std::string cycles_or(int usual) {
   return wanted == nullptr ? std::to_string(usual) : wanted;
 }
 
-/// What a process with a server holds.
+/// The descriptors and memory that a process with a server holds.
 struct Holdings {
   std::size_t descriptors, kilobytes;
   explicit Holdings(pid_t pid) : descriptors(open_descriptors(pid)), kilobytes(private_kilobytes(pid)) {}
@@ -42,7 +43,8 @@ class GroupSoakTest : public Multiproc {
     if (std::getenv("SOAK_CYCLES") != nullptr) ::alarm(0);
   }
 
-  /// await_rest: each node's members rest; go_on: and go on. They rest at the beginning, and after each tenth.
+  /// await_rest: each node's members rest; go_on: and go on. The members rest at the beginning, and after
+  /// each tenth.
   static void watch(const std::vector<pid_t>& servers, const std::function<void()>& await_rest,
                     const std::function<void()>& go_on) {
     std::vector<std::vector<Holdings>> seen;
@@ -128,8 +130,8 @@ TEST_F(GroupSoakTest, deaths_across_nodes) {
     cluster.finish();
   }
 }
-/// Two of four nodes are lost while groups are made, fenced and ended, in rounds that chance names: in each round all survivors have the same
-/// members.
+/// Two of four nodes are lost while groups are made, fenced and ended, in rounds that chance names: in each
+/// round all survivors have the same members.
 TEST_F(GroupSoakTest, losses_of_nodes) {
   const auto clusters = std::stoul(cycles_or(3));
   std::mt19937 random(std::random_device{}());
@@ -141,7 +143,8 @@ TEST_F(GroupSoakTest, losses_of_nodes) {
     const char* transports[] = {"shm", "ofi", "ucx"};
     const Variables variables = {
         {"WEFT_TRANSPORT", transports[i % 3]}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", "0"}};
-    // At once: parts are under way, and not all nodes have met. UCX 1.13 may abort then: docs/known_limits.md.
+    // At once: parts are under way, and not all nodes have met. UCX 1.13 may abort then:
+    // docs/known_limits.md.
     const auto first = i % 3 == 0 ? 0 : 1 + random() % 40, second = first + 1 + random() % 40;
     const Words rounds{std::to_string(first), std::to_string(second)};
     SCOPED_TRACE("rounds " + rounds[0] + " and " + rounds[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls about groups and connections in which one process has called and dies alone, or others have called in vain before a member calls: what those
-// get that have not called when it happens.
+// Calls about groups and connections in which one process has called and dies alone, or others have called in
+// vain before a member calls: what those get that have not called when it happens.
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -49,13 +49,13 @@ class Call {
   std::unique_ptr<Construct> construct_;
 };
 
-/// What is there before the call of that kind.
+/// Makes what has to be there before the call of that kind.
 void prepare(const std::string& kind, const std::string& group, const Procs& procs) {
   if (kind == "disconnect") check_status(PMIx_Connect(procs.data(), procs.size(), nullptr, 0), PMIX_SUCCESS);
   if (kind == "fence" || kind == "destruct") check_status(construct(group, procs).status, PMIX_SUCCESS);
 }
 
-/// Those that are left make a group of themselves, and end.
+/// The processes that are left make a group of themselves, and end it.
 void go_on(const Procs& left) {
   check_status(construct("of those that are left", left).status, PMIX_SUCCESS);
   check_status(destruct("of those that are left"), PMIX_SUCCESS);
@@ -84,8 +84,9 @@ int dies_alone_in_a_call(const Words& words) {
   return 0;
 }
 
-/// The last rank ends before it calls. All but the one before it have called, without a directive, and have their error; that one calls then, with a
-/// directive by which it would go on. Words: the kind, the directive.
+/// The last rank ends before it calls. All but the one before it have called, without a directive, and have
+/// their error; that one calls then, with a directive by which it would go on. Words: the kind, the
+/// directive.
 int calls_after_the_others_have_failed(const Words& words) {
   Client client;
   const auto& kind = words.at(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of groups by invitation: rank 0 invites, the others answer. On one node and on several (invitation_test.cpp).
+// Groups by invitation on one node and on several (invitation_test.cpp): rank 0 invites, the others answer.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void end_without_meeting() {
   PMIx_Finalize(nullptr, 0);
 }
 
-/// It has the members, and its name works.
+/// The group has the members, and its name works.
 void use(const std::string& name, const Procs& members) {
   check(is_same(members_of(name), members), "the members by Get");
   check_status(fence({all_of(name)}), PMIX_SUCCESS);
@@ -240,7 +240,7 @@ int leader_aborts(const Words&) {
   return 0;
 }
 
-/// Those whose leader, rank 0, is lost. how: led (rank `first` declares itself, and the last, which comes after it), unled, aborts.
+/// The processes whose leader, rank 0, is lost. how: led (by rank `first`, then by the last), unled, aborts.
 void listen_without_leader(const Invited& me, const std::string& how, pmix_rank_t first) {
   const auto rank = me.client.me.rank;
   group_events().listen(PMIX_GROUP_LEADER_SELECTED);
@@ -310,7 +310,7 @@ void lead_until_lost(const Invited& me, pmix_rank_t acceptances, const Infos& in
   await("never");
 }
 
-/// The leader's node is lost when all but the last have accepted, and perhaps the next one. Words: how; how many ranks are lost with their nodes.
+/// The leader's node is lost when all but the last have accepted. Words: how; number of ranks on lost nodes.
 int leaders_node_dies(const Words& words) {
   Invited me;
   const auto first = static_cast<pmix_rank_t>(std::stoul(words.at(1)));
@@ -322,8 +322,8 @@ int leaders_node_dies(const Words& words) {
   return 0;
 }
 
-/// The leader's node is lost when it has made the group, with so much data that only the last node has it: the others get it from that one. The
-/// last rank answers when the test says so.
+/// The leader's node is lost when it has made the group, with so much data that only the last node has it:
+/// the others get it from that one. The last rank answers when the test says so.
 int leaders_node_dies_while_it_replies(const Words&) {
   // Over loopback a TCP connection whose reader is stopped takes 5 MiB.
   constexpr std::size_t more_than_a_connection_holds = 12U << 20;

@@ -53,7 +53,8 @@ int one_leaves(const Words&) {
   return 0;
 }
 
-/// All but one leave at once, in any order; the last one is alone in it then. The server that keeps the group has no member left.
+/// All but one leave at once, in any order; the last one is alone in it then. The server that keeps the group
+/// has no member left.
 int all_leave_but_the_last(const Words&) {
   Client client;
   const auto last = client.size - 1;
@@ -71,8 +72,9 @@ int all_leave_but_the_last(const Words&) {
   return 0;
 }
 
-/// Three nodes of two. The first node keeps the group, and its only member leaves: the group lives on the second node alone. There a process of
-/// the third node joins it, and the first member once more. Word: join, or end: none joins.
+/// Three nodes of two. The first node keeps the group, and its only member leaves: the group lives on the
+/// second node alone. There a process of the third node joins it, and the first member once more. Word: join,
+/// or end: none joins.
 int keeper_changes(const Words& words) {
   Client client;
   const auto rank = client.me.rank;
@@ -106,7 +108,8 @@ int keeper_changes(const Words& words) {
   return 0;
 }
 
-/// The last asks to be let in. Words: what the members say; "another user": it is one, and the others know which.
+/// The last asks to be let in. Words: what the members say; "another user": it is one, and the others know
+/// which.
 int asks_to_join(const Words& words) {
   const bool is_of_two_users = words.size() > 1;
   const char* rank_text = std::getenv("PMIX_RANK");
@@ -191,7 +194,8 @@ int leaves_with_approval(const Words& words) {
   return 0;
 }
 
-/// The last rank leaves, or asks to be let in; the handler of rank 1 does not answer until the test says so. Word: leave or join.
+/// The last rank leaves, or asks to be let in; the handler of rank 1 does not answer until the test says so.
+/// Word: leave or join.
 int waits_for_a_handler(const Words& words) {
   Client client;
   const bool leaves = words.at(0) == "leave";
@@ -215,8 +219,9 @@ int waits_for_a_handler(const Words& words) {
   return 0;
 }
 
-/// Rank 1, a member, invites the last ones into the group of the first two; one of them declines. Word: "each": the group's members
-/// hear of each process that joins, and so does the inviter, twice asked for: once of each.
+/// Rank 1, a member, invites the last ones into the group of the first two; one of them declines. Word:
+/// "each": the group's members hear of each process that joins, and so does the inviter, twice asked for:
+/// once of each.
 int invites_into_a_group(const Words& words) {
   Client client;
   const bool hears_each = !words.empty();
@@ -267,7 +272,8 @@ int invites_into_a_group(const Words& words) {
   return 0;
 }
 
-/// All leave and come back, again and again, at once; in the end all have the same members. Words: seed, rounds.
+/// All leave and come back, again and again, at once; in the end all have the same members. Words: seed,
+/// rounds.
 int leaves_and_joins(const Words& words) {
   Client client;
   std::mt19937 random(static_cast<unsigned>(std::stoul(words.at(0))) + client.me.rank);

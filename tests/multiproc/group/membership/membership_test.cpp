@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups whose members come and go, on one node and across the nodes of a cluster. The members: membership_programs.cpp.
+// Groups whose members come and go, on one node and across the nodes of a cluster. The members:
+// membership_programs.cpp.
 #include <unistd.h>
 
 #include "tests/multiproc/harness/cluster.hpp"

@@ -14,7 +14,7 @@
 namespace weft::bench {
 namespace {
 
-/// So many runs of about this value, each off by up to two hundredths.
+/// Makes `count` runs of about this value, each off by up to two hundredths.
 std::vector<double> runs_of(double about, std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> noise(0.98, 1.02);
@@ -85,7 +85,7 @@ class JsonLines : public ::testing::Test {
     std::ofstream(path_) << text;
     return read_json_lines(path_);
   }
-  /// What is wrong with it.
+  /// The complaint about the text; empty: none.
   std::string error(const std::string& text) {
     try {
       read(text);

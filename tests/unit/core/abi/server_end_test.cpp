@@ -58,7 +58,7 @@ std::size_t count_loops() {
   return count;
 }
 
-/// What the calls of one thread came to.
+/// The results of the calls of one thread.
 struct Tally {
   std::atomic<std::uint64_t> asked{0}, answered{0};
 

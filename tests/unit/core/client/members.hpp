@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's side of a board without a server process: the test holds the other end of the socket and plays the server.
+// A client's side of a board without a server process: the test holds the other end of the socket and plays
+// the server.
 #pragma once
 
 #include <sys/socket.h>

@@ -86,7 +86,7 @@ TEST(ValueUnload, stores_numbers_where_the_caller_says) {
   EXPECT_EQ(place, &out);
 }
 
-/// As Open MPI 5 asks for the number of process sets: into a size_t that it passes as if it were the place.
+/// Open MPI 5 unloads the number of process sets into a size_t that it passes as if it were the place.
 TEST(ValueUnload, has_no_new_memory_for_what_needs_a_place) {
   const auto refuses = [](const pmix_value_t& value) {
     pmix_value_t copy = value;

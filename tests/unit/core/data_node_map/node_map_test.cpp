@@ -152,7 +152,7 @@ TEST(NodeMap, refuses_malformed_text) {
   EXPECT_FALSE(parse_node_map(std::string_view("a\0b", 3)));
 }
 
-/// What PMIx_generate_regex of Debian's libpmix 4.2.2 makes of each list.
+/// The texts that PMIx_generate_regex of Debian's libpmix 4.2.2 makes of each list.
 TEST(NodeMap, reads_openpmix_names) {
   const std::pair<const char*, Names> known[] = {
       {"pmix[a]", {"a"}},

@@ -170,7 +170,7 @@ TEST(Frame, more_descriptors_than_a_welcome_has_are_not_kept) {
   std::array<shm::Fd, welcome_fds> fds;
   const auto before = open_descriptors();
   {
-    // As a peer would that means ill: three at once, and again with the payload.
+    // A peer that means ill sends three at once, and again with the payload.
     const auto bytes = make_frame(MessageType::welcome, 0, pattern(4));
     for (const std::size_t from : {std::size_t{0}, sizeof(FrameHeader)}) {
       alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 3)] = {};

@@ -277,7 +277,7 @@ TYPED_TEST(EachMessage, with_a_byte_too_many_it_is_corrupt) {
   EXPECT_FALSE(decode_exact<TypeParam>(bytes, bytes.size()));
 }
 
-// What survives damage is a message again: it can be sent on.
+// Bytes that survive damage are a message again, which can be sent on.
 TYPED_TEST(EachMessage, damage_ends_in_an_answer) {
   testing::Watchdog watchdog;
   testing::Random random;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process gets, and does not load, when weft/topology.so is not there. ctest points WEFT_MODULE_PATH at nothing.
+// What a process gets, and does not load, when weft/topology.so is not there. ctest points WEFT_MODULE_PATH
+// at nothing.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -38,7 +38,7 @@ order::Launch a_launch() {
   return launch;
 }
 
-/// Of every kind one, as bytes.
+/// One message of every kind, as bytes.
 std::vector<std::string> one_of_each() {
   return {encode(a_launch()),
           encode(order::Input{std::string("a\0b", 3)}),
@@ -57,7 +57,7 @@ std::vector<std::string> one_of_each() {
           encode(report::PeerLost{3, "why"})};
 }
 
-/// What is read must be written as the same bytes again.
+/// A message that is read must be written as the same bytes again.
 template <class Message>
 bool is_readable(const std::string& bytes) {
   const auto message = decode<Message>(bytes);

@@ -36,7 +36,7 @@ struct LaunchInfoTest : ::testing::Test {
   LaunchInfoTest() : server({"servers", 0, 1, "here", {}, {}, false, {}}, nullptr) {
     server.register_job(map, {Rank{0}, Rank{1}, Rank{2}}, {});
   }
-  /// Of the variables of a rank those that do not tell it its server.
+  /// The variables of a rank that do not tell it its server.
   Variables changed(Rank rank) const {
     auto all = server.environment_of(rank, {"A=before", "B=before"});
     std::erase_if(all, [](std::string_view each) {

@@ -27,7 +27,7 @@ class OpenWatchTest : public testing::Test {
     std::ofstream(path) << "x";
     return path;
   }
-  /// Those in the folder of this test.
+  /// The files of other libraries that are in the folder of this test.
   std::vector<std::string> found(const std::string& own, const std::string& library_path,
                                  const std::string& search_path) const {
     auto files = other_pmix_files(own, library_path, search_path);

@@ -22,7 +22,7 @@ Fd open_at(int number, bool outlives_exec) {
   return Fd(::fcntl(null.get(), outlives_exec ? F_DUPFD : F_DUPFD_CLOEXEC, number));
 }
 
-/// What a program that `spawner` starts has open from `high` up, as "701 705 ".
+/// The descriptors from `high` up that a program started by `spawner` has open, as "701 705 ".
 std::string inherited(const Spawner& spawner) {
   Pipe output = make_pipe(true, true);
   std::string shell = "/bin/sh", option = "-c";

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::chrono::milliseconds silence{200};
 
-/// A child that runs `life` with a guard, and a process of its job that waits for ever; both have the other end of the line.
+/// A child that runs `life` with a guard, and a process of its job that waits for ever; both have the other
+/// end of the line.
 struct Guarded {
   template <class Life>
   explicit Guarded(Life life) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The faults themselves: that they come as the plan says, and that the contract holds while they do. The conformance
-// suite says the same of what is above.
+// The faults themselves: that they come as the plan says, and that the contract holds while they do. The
+// conformance suite says the same of what is above.
 #include "transport/faulty/faulty.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace weft::faulty {
 namespace {
 
-/// An operation, and how often and how it ended. It outlives its peer, as a failing ASSERT leaves it too.
+/// An operation, and how often and how it ended. The object outlives its peer, also where an ASSERT fails.
 struct Operation : Completion {
   Operation() {
     done = [](Completion& self, Result<void> outcome) noexcept {
@@ -148,7 +148,7 @@ TEST_F(FaultyTest, other_peers_are_not_lost_with_it) {
   EXPECT_TRUE(ended(two, Errc::peer_lost));
   EXPECT_TRUE(ended(to_other, std::nullopt));
   EXPECT_EQ(heard[others[1].get()], std::vector<std::uint16_t>{1});
-  // It counts its own operations.
+  // The other peer has a count of operations of its own.
   ASSERT_TRUE(send(*station, *other, 4, again_to_other));
   run();
   EXPECT_TRUE(ended(again_to_other, Errc::peer_lost));
@@ -196,7 +196,8 @@ TEST_F(FaultyTest, a_peer_dies_while_another_is_being_lost) {
   EXPECT_TRUE(ended(of_two, Errc::canceled));
 }
 
-/// The same for what is held back: the region's end tells it, and its done() destroys the peer of the next.
+/// Operations that are held back: the region's end tells the first, whose done() destroys the peer of the
+/// next.
 TEST_F(FaultyTest, a_peer_dies_while_held_back_ends_are_told) {
   open({.delay_percent = 100, .delay_rounds = 1000});
   Operation first, second;

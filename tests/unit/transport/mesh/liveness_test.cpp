@@ -34,7 +34,7 @@ TEST_F(LivenessTest, one_that_says_nothing_is_lost_once) {
   auto& sent = keep<Sending>();
   ASSERT_TRUE(a->mesh->send(1, 1, {}, {}, sent.next()));
   ASSERT_TRUE(until([&] { return b->count == 1; }));
-  // It hangs: the fabric takes what is sent to it, and nothing comes back.
+  // The peer hangs: the fabric takes what is sent to it, and nothing comes back.
   auto hanging = std::move(stations[1]);
   stations.pop_back();
   pass(3500ms);
@@ -48,7 +48,7 @@ TEST_F(LivenessTest, one_that_says_nothing_is_lost_once) {
   pass(20s);
   EXPECT_EQ(a->lost.size(), 1u);
   EXPECT_EQ(a->mesh->deadline(), TimePoint::max());
-  // It wakes up: what it says belongs to an incarnation that is over.
+  // The peer wakes up: what it says belongs to an incarnation that is over.
   stations.push_back(std::move(hanging));
   ASSERT_TRUE(b->mesh->send(0, 1, {}, {}, sent.next()));
   ASSERT_TRUE(until([&] { return a->refused.size() == 1; }));

@@ -18,7 +18,8 @@ struct IgnoringWatcher final : Watcher {
   void message_refused(NodeNumber, Refusal, std::uint16_t) noexcept override {}
 };
 
-/// Ten thousand nodes, each spoken to once: at most 512 bytes each, with the transport's peer and all blocks of the heap.
+/// Ten thousand nodes, each spoken to once: at most 512 bytes each, with the transport's peer and all blocks
+/// of the heap.
 TEST(MeshMemory, of_a_node_that_is_reached_and_idle) {
   if (!counts_memory) GTEST_SKIP() << "a sanitizer's allocator does not say what is in use";
   constexpr NodeNumber count = 10'000;
@@ -35,7 +36,7 @@ TEST(MeshMemory, of_a_node_that_is_reached_and_idle) {
   }
   Mesh mesh(*endpoints[0], key, {0, 1}, count, watcher);
   TimePoint now{std::chrono::hours(1)};
-  // What the simulated network itself keeps of each pair is not ours: it is there before we look.
+  // The memory that the simulated network itself keeps of each pair is not ours: it is there before we look.
   std::vector<std::unique_ptr<Peer>> before;
   Completion completion;
   completion.done = [](Completion&, Result<void>) noexcept {};

@@ -99,7 +99,8 @@ TEST_F(TrustTest, another_key_another_receiver_another_life) {
   EXPECT_EQ(a->count, 1u);
 }
 
-/// One that has the key and breaks the rules is a bug of ours: it is lost, by name, and what it sent does no harm.
+/// One that has the key and breaks the rules is a bug of ours: it is lost, by name, and what it sent does no
+/// harm.
 TEST_F(TrustTest, pieces_that_break_the_rules_cost_their_sender_its_place) {
   const auto pieces = [&](std::uint64_t sequence, Bytes header, Bytes payload) {
     throw_at_a(sealed(key, me, {.flags = flag::piece, .id = 1, .from = sender, .sequence = sequence}, header,

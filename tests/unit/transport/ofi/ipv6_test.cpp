@@ -23,7 +23,7 @@
 #include "transport/ofi/providers/provider.hpp"
 #include "transport/ofi/transport.hpp"
 
-// What libfabric 1.17 does not give back; the sanitizer's library looks for it by name.
+// The memory that libfabric 1.17 does not give back; the sanitizer's library looks for this function by name.
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfabric.so\n";
@@ -121,8 +121,8 @@ bool set_up(const char* interface) {
   return is_up;
 }
 
-/// libfabric overlooks what lo has besides ::1, so the address belongs to a tunnel that leads nowhere. The tunnel lives
-/// as long as its descriptor, which stays open when the process becomes another program.
+/// libfabric overlooks what lo has besides ::1, so the address belongs to a tunnel that leads nowhere. The
+/// tunnel lives as long as its descriptor, which stays open when the process becomes another program.
 bool take_address(const char* address) {
   ifreq tunnel{};
   std::strcpy(tunnel.ifr_name, "weft0");
@@ -139,7 +139,7 @@ bool take_address(const char* address) {
   return taken && has(address);
 }
 
-/// Its own process, as libfabric may remember the interfaces of the other namespace.
+/// The test has a process of its own, as libfabric may remember the interfaces of the other namespace.
 TEST_P(Ipv6Test, unique_local_address) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

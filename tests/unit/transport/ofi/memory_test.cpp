@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered memory and its keys, in the ways that the mr_mode bits ask for. Each way that a card has is that of a mock
-// (tests/mock_card), which ends the process where a bit is not honoured; FI_MR_BASIC is what real providers can be made
-// to ask for.
+// Registered memory and its keys, in the ways that the mr_mode bits ask for. Each way that a card has is that
+// of a mock (tests/mock_card), which ends the process where a bit is not honoured; FI_MR_BASIC is what real
+// providers can be made to ask for.
 #include "transport/ofi/memory.hpp"
 
 #include <gtest/gtest.h>

@@ -134,7 +134,7 @@ TEST_F(QueueTest, arm_asks_first) {
   EXPECT_TRUE(is_readable());
 }
 
-/// As net of 1.17 does once it was used: readable, and nothing there.
+/// The provider net of 1.17 behaves so once it was used: readable, and nothing there.
 TEST_F(QueueTest, a_descriptor_that_is_readable_for_nothing) {
   const std::uint64_t one = 1;
   ASSERT_EQ(::write(fake_.fd, &one, sizeof one), 8);
@@ -146,7 +146,7 @@ TEST_F(QueueTest, a_descriptor_that_is_readable_for_nothing) {
   // First one has to look whether something is there after all.
   EXPECT_GT(arm_in_the_end(), 0);
   EXPECT_FALSE(is_readable());
-  // What comes then wakes.
+  // An event that comes then wakes.
   ASSERT_EQ(::write(fake_.fd, &one, sizeof one), 8);
   EXPECT_TRUE(is_readable());
   // An owner that was woken checks again; otherwise it goes on sleeping.

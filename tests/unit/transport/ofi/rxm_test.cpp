@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers that ofi_rxm is given over verbs. What comes of them on a card: tests/rdma.
+// The numbers that ofi_rxm is given over verbs. tests/rdma has their effect on a card.
 #include "transport/ofi/providers/rxm.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(RxmTest, variables_of_the_user_stay_and_the_others_go) {
   ::unsetenv("FI_UNIVERSE_SIZE");
 }
 
-/// Others could go on reading what was closed; with whatever card.
+/// With a cache others could go on reading a region that was closed, on whatever card.
 TEST(RxmTest, there_is_no_cache_of_registrations_without_sizes_either) {
   ::unsetenv("FI_MR_CACHE_MAX_COUNT");
   ::unsetenv("FI_UNIVERSE_SIZE");

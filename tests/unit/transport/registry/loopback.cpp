@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport as it would be written outside of this tree: one file, built against the installed headers, with nothing of this tree
-// beside it. Its endpoints reach themselves only.
+// A transport as it would be written outside of this tree: one file, built against the installed headers,
+// with nothing of this tree beside it. The endpoints reach themselves only.
 #include <algorithm>
 #include <cstring>
 #include <deque>

@@ -30,8 +30,8 @@ TEST(Doorbell, one_ringer_a_sleep_has_to_wake) {
   }
 }
 
-// A server that goes to sleep although a notice waits never wakes again: the clients then wait for its answer, and
-// the watchdog ends the test.
+// A server that goes to sleep although a notice waits never wakes again: the clients then wait for its
+// answer, and the watchdog ends the test.
 TEST(Doorbell, no_notice_is_slept_through) {
   testing::Watchdog watchdog;
   Fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -69,7 +69,7 @@ TEST(Memories, one_that_is_released_reads_as_zero_and_is_no_other_jobs) {
   EXPECT_NE(inode_of(memories.fd(first)), inode_of(client.get()));
 }
 
-// What reads all that a process can read, a debugger or a scanner, does not go through gigabytes of nothing.
+// A debugger or a scanner, which reads all that a process can read, does not go through gigabytes of nothing.
 TEST(Memories, addresses_that_none_has_had_are_not_readable) {
   auto memories = made(4 * page);
   const auto is_readable = [&](std::uint64_t at) {

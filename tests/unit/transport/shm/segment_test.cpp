@@ -88,7 +88,8 @@ TEST_P(MemoryOfBoth, a_clients_mapping_sees_the_zeroes_too) {
   EXPECT_EQ(client->base()[at], std::byte{0});
 }
 
-// Jobs come in all sizes and end in any order: what a server runs one after the other must not wear the space out.
+// Jobs come in all sizes and end in any order: what a server runs one after the other must not wear the space
+// out.
 TEST_P(MemoryOfBoth, space_of_all_sizes_comes_back_whole) {
   testing::Random random;
   auto segment = made(64 * page, GetParam());
@@ -175,7 +176,8 @@ TEST(Memory, that_could_shrink_is_mapped_by_no_client) {
   EXPECT_EQ(SegmentWindows::map(Fd(::dup(memory.fd())), Fd(::dup(loose.get()))).error().code, Errc::denied);
 }
 
-/// A file system of its own with room for one page. It needs root; a child gives up its mounts with its life.
+/// A file system of its own with room for one page. The test needs root; a child gives up its mounts with its
+/// life.
 TEST(Memory, a_store_that_would_find_no_memory_is_an_error_before_it) {
   if (::geteuid() != 0) GTEST_SKIP() << "mounting a file system needs root";
   const auto child = testing::start_child([] {

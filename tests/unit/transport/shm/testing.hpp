@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of shared structures have in common: memory of an exact size, memory that a fork shares, children
-// that cannot outlive a hang, and random numbers that can be had again.
+// What the tests of shared structures have in common: memory of an exact size, memory that a fork shares,
+// children that cannot outlive a hang, and random numbers that can be had again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,8 @@ constexpr unsigned patience(unsigned seconds) {
   return sanitized ? 4 * seconds : seconds;
 }
 
-/// Zeroed heap memory at a cache line, with nothing behind its last byte: AddressSanitizer sees one byte too far.
+/// Zeroed heap memory at a cache line, with nothing behind its last byte: AddressSanitizer sees one byte too
+/// far.
 class ExactBlock {
  public:
   explicit ExactBlock(std::size_t bytes) : bytes_(bytes) {

@@ -86,8 +86,8 @@ TEST(WaitWord, a_wake_without_sleepers_only_counts) {
   EXPECT_EQ(word.epoch.load(), 1u);
 }
 
-// Slices of a minute: one lost wake and the watchdog ends the test. The plain number shows TSan that the word's
-// own orders carry data.
+// Slices of a minute: one lost wake and the watchdog ends the test. The plain number shows TSan that the
+// word's own orders carry data.
 TEST(WaitUntil, no_wake_is_lost) {
   testing::Watchdog watchdog;
   WaitWord ping, pong;

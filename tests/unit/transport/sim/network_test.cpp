@@ -122,7 +122,8 @@ TEST(SimNetwork, serial_cards_make_bytes_wait_for_each_other) {
   ASSERT_TRUE(world[0].send(*from_0, 1, {{}, bytes_200}, world.completion()));
   ASSERT_TRUE(world[1].send(*from_1, 2, {{}, bytes_200}, world.completion()));
   world.run();
-  // Both are there at 1300 by themselves; the second waits for the 100 that the first keeps the receiver's wire.
+  // Both messages are there at 1300 by themselves; the second waits for the 100 that the first keeps the
+  // receiver's wire.
   EXPECT_EQ(world.arrivals, (std::vector<Arrival>{{1300, 2, 1}, {1400, 2, 2}}));
 }
 

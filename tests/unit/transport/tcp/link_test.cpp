@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How endpoints find to each other: from one side, from both at once, where one of them listens nowhere, and through a
-// process between them that reads what passes.
+// How endpoints find to each other: from one side, from both at once, where one of them listens nowhere, and
+// through a process between them that reads what passes.
 #include <malloc.h>
 
 #include <algorithm>
@@ -263,7 +263,7 @@ TEST(Links, memory_of_an_idle_connected_peer) {
     ASSERT_TRUE(until({&a, &other}, [&] { return sent.ended && other.heard.size() == 1; }));
   };
   connect_one();
-  // What an endpoint takes by itself, without peers.
+  // The memory that an endpoint takes by itself, without peers.
   const auto empty = ::mallinfo2().uordblks;
   std::deque<Station> alone(count);
   const auto of_endpoints = ::mallinfo2().uordblks - empty;

@@ -89,7 +89,7 @@ inline Fd stranger_at(std::uint16_t port) {
 inline void throw_bytes(const Fd& socket, Bytes bytes) {
   (void)!::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
-/// The other side has closed it.
+/// Whether the other side has closed the socket.
 inline bool is_closed(const Fd& socket) {
   char bytes[4096];
   for (;;) {

@@ -145,7 +145,8 @@ TEST(Strangers, that_have_said_nothing_go_first) {
               std::none_of(begun.begin(), begun.end(), is_closed));
 }
 
-/// They are peers, or a recorder of what peers said: others that have begun to speak end none of them, nor find less room.
+/// Such connections are peers, or a recorder of what peers said: others that have begun to speak end none of
+/// them, nor find less room.
 TEST(Strangers, with_a_right_hello_stand_in_a_list_of_their_own) {
   const auto context = std::move(*TlsContext::make(std::vector<std::byte>(32, std::byte{7})));
   const auto began = std::chrono::steady_clock::now();
@@ -177,8 +178,8 @@ TEST(Strangers, with_a_right_hello_stand_in_a_list_of_their_own) {
   EXPECT_TRUE(was_slow || !some_are_closed());
 }
 
-/// The side that connects has sent its proof, and the other drops the connection before it has seen it: with 66 of others, which say
-/// nothing or have a right hello.
+/// The side that connects has sent its proof, and the other drops the connection before it has seen it: with
+/// 66 of others, which say nothing or have a right hello.
 TEST(Strangers, between_the_two_ends_of_a_handshake) {
   const auto context = std::move(*TlsContext::make(std::vector<std::byte>(32, std::byte{7})));
   for (const bool have_hello : {false, true}) {

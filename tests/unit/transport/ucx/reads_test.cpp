@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why gets ask the target (docs/decisions/0007-ucx-gets.md): what a worker of UCP that offers RMA gives away over TCP,
-// and that ours does not. Where the first test fails, a new UCX checks what it is asked for: read the decision again.
+// Why gets ask the target (docs/decisions/0007-ucx-gets.md): what a worker of UCP that offers RMA gives away
+// over TCP, and that ours does not. Where the first test fails, a new UCX checks what it is asked for: read
+// the decision again.
 #include <gtest/gtest.h>
 #include <ucp/api/ucp.h>
 
@@ -179,7 +180,7 @@ TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
   };
   ASSERT_TRUE(say(1));
   const auto request = reader.read(secret.data(), found);
-  // What is said after the read has passed it on its way; the answer would be there by now.
+  // A message that is sent after the read has passed it on its way; the answer would be there by now.
   ASSERT_TRUE(say(2));
   for (int i = 0; i < 10'000; ++i) step();
   EXPECT_NE(outcome(request), UCS_OK);

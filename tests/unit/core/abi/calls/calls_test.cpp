@@ -89,7 +89,8 @@ TEST(Calls, a_childs_threads_are_its_own) {
   EXPECT_FALSE(others_have_left(a_moment));
 }
 
-/// What is taken away is freed only when no thread uses it: threads sanitizer and asan see to the rest.
+/// An object that is taken away is freed only when no thread uses it: threads sanitizer and asan see to the
+/// rest.
 TEST(Calls, what_a_call_has_found_stays_until_its_end) {
   std::atomic<int*> role{nullptr};
   std::atomic<bool> is_over{false};

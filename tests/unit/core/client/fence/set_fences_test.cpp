@@ -197,8 +197,9 @@ TEST(SetFence, the_servers_word_reaches_the_board_of_that_number) {
   EXPECT_NE(one.set->board(), nullptr);
 }
 
-// Two members that fence through arrays of two orders, while the server closes the board whenever it can and stands in for
-// those that fence by message. Each fence must be matched by the other member's, and by no other.
+// Two members that fence through arrays of two orders, while the server closes the board whenever it can and
+// stands in for those that fence by message. Each fence must be matched by the other member's, and by no
+// other.
 TEST(SetFence, every_fence_is_matched_when_the_server_closes_the_board) {
   testing::Watchdog watchdog(110);
   store::PoolBoard b(2);

@@ -60,7 +60,7 @@ struct GroupMeetingsTest : ::testing::Test {
   GroupMeetings::Outcome make(Member& member, const char* name, const data::Infos& infos = {}) {
     return member.meetings.construct(name, array, infos, members);
   }
-  /// Both at once.
+  /// Both members construct at once, each under the name given for it.
   std::pair<GroupMeetings::Outcome, GroupMeetings::Outcome> make(const char* of_zero, const char* of_one) {
     GroupMeetings::Outcome a;
     link::RankRuns made;

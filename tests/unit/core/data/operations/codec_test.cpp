@@ -283,7 +283,7 @@ TEST(Decoder, follows_sixteen_levels_and_no_more) {
   EXPECT_EQ(refused.error().code, Errc::invalid);
   EXPECT_EQ(kept.size(), 1U) << "a failed encoding leaves nothing behind";
 
-  // The same by hand, as a peer would send it.
+  // An array of the same depth by hand, as a peer would send it.
   Writer bomb;
   bomb.u16(PMIX_DATA_ARRAY);
   bomb.u8(1);

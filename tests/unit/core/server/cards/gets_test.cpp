@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room of Gets without a process: a segment, a host that is a few functions, and a loop that the test turns.
+// The room of Gets without a process: a segment, a host that is a few functions, and a loop that the test
+// turns.
 #include "core/server/cards/gets.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +51,7 @@ struct DirectModex {
 struct GetsTest : ::testing::Test {
   explicit GetsTest(bool host_brings = false, milliseconds key_wait = milliseconds(2000))
       : host((module.direct_modex = host_brings ? DirectModex::call : nullptr, &module), io),
-        gets(loop, jobs, cards, nullptr, key_wait) {
+        gets(loop, jobs, cards, cluster, key_wait) {
     DirectModex::calls.clear();
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{4}));
@@ -65,7 +66,7 @@ struct GetsTest : ::testing::Test {
   const store::JobView& view() { return jobs.find(job_name)->view(); }
   static pmix_proc_t proc(std::uint32_t rank) { return link::make_proc(job_name, rank); }
   Local& local(std::uint32_t rank) { return view().local(view().local_index(rank)); }
-  /// What the rank's own process does, and the notice that its server gets.
+  /// Commits as the rank's own process does, with the notice that its server gets.
   void commit(std::uint32_t rank, const char* key, pmix_scope_t scope = PMIX_GLOBAL) {
     ASSERT_TRUE(store::put(view(), rank, key, data::Value::of(key), scope));
     gets.retry(proc(rank));
@@ -141,7 +142,8 @@ struct GetsTest : ::testing::Test {
   pmix_server_module_t module{};
   Host host;
   Jobs jobs{node.segment, "alpha", {.card_bytes = 64 << 10}};
-  Cards cards{jobs, host, nullptr};
+  Cluster cluster{loop, "alpha"};
+  Cards cards{jobs, host, cluster};
   Gets gets;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rooms of a server that is alone, without a process: the test turns the loop and is the other end of each connection.
+// The rooms of a server that is alone, without a process: the test turns the loop and is the other end of
+// each connection.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@ namespace weft::server {
 
 class OneNode : public ::testing::Test {
  protected:
-  /// As the server's dispatch, for what a client sends on its way in and out.
+  /// Stands in for the server's dispatch, for what a client sends on its way in and out.
   struct Dispatch final : ClientConnection::Owner {
     explicit Dispatch(OneNode& of) : node(of) {}
     void on_frame(const std::shared_ptr<ClientConnection>& from, link::Frame frame) override {
@@ -22,8 +23,7 @@ class OneNode : public ::testing::Test {
       node.frames.push_back(std::move(frame));
     }
     void on_closed(const std::shared_ptr<ClientConnection>& connection) override {
-      node.rooms->ends.connection_closed(connection);
-      node.rooms->clients.closed(connection, node.ends_are_expected);
+      node.rooms->connection_closed(connection, node.ends_are_expected);
     }
     OneNode& node;
   };
@@ -35,15 +35,12 @@ class OneNode : public ::testing::Test {
     ASSERT_TRUE(store::format_segment(*segment));
     Rooms::Settings settings;
     settings.host_name = "node";
-    rooms = std::make_unique<Rooms>(loop, self, module(), *segment, tokens, handlers, nullptr, settings);
+    rooms = std::make_unique<Rooms>(loop, self, module(), *segment, tokens, handlers, cluster, settings);
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{3}));
     auto& job = rooms->jobs.announce("job");
     for (std::uint32_t rank = 0; rank < 3; ++rank) job.clients[rank] = {::getuid(), ::getgid(), nullptr};
-    bool is_new = false;
-    ASSERT_TRUE(rooms->jobs.register_job(job, 3, infos, is_new));
-    rooms->fences.open_job(job);
-    rooms->jobs.announce_registered("job");
+    ASSERT_EQ(rooms->register_nspace("job", 3, infos), PMIX_SUCCESS);
   }
   void TearDown() override {
     ends_are_expected = true;
@@ -52,7 +49,7 @@ class OneNode : public ::testing::Test {
     io.poll();
   }
 
-  /// Of the host.
+  /// The module of the host.
   virtual const pmix_server_module_t* module() { return nullptr; }
   static pmix_proc_t proc(std::uint32_t rank) { return link::make_proc("job", rank); }
   Job& job() { return *rooms->jobs.find("job"); }
@@ -93,6 +90,7 @@ class OneNode : public ::testing::Test {
   Tokens tokens;
   events::Registry handlers{events::Identity{self, {}}};
   std::optional<shm::Segment> segment;
+  Cluster cluster{loop, "node"};
   std::unique_ptr<Rooms> rooms;
   Dispatch dispatch{*this};
   std::vector<std::unique_ptr<Line>> lines;

@@ -37,10 +37,7 @@ class ProcessEndsTest : public OneNodeGroups {
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{1}));
     auto& other = rooms->jobs.announce("other");
     other.clients[0] = {::getuid(), ::getgid(), nullptr};
-    bool is_new = false;
-    EXPECT_TRUE(rooms->jobs.register_job(other, 1, infos, is_new));
-    rooms->fences.open_job(other);
-    rooms->jobs.announce_registered("other");
+    EXPECT_EQ(rooms->register_nspace("other", 1, infos), PMIX_SUCCESS);
     auto hello = hello_of(0);
     hello.nspace = "other";
     hello.token = tokens.token_of(link::make_proc("other", 0));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole servers of one session in one process, over a real fabric: contacts, events from server to server, a lost one.
+// Whole servers of one session in one process, over a real fabric: contacts, events from server to server, a
+// lost one.
 #include "core/server/cluster/cluster.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two servers' loops with a fabric between them: they hear each other while both sleep, and rest when nothing happens.
+// Two servers' loops with a fabric between them: they hear each other while both sleep, and rest when nothing
+// happens.
 #include "core/server/cluster/fabric.hpp"
 
 #include <dlfcn.h>
@@ -176,8 +177,8 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   ASSERT_EQ(ball_a.ended.get_future().wait_for(60s), std::future_status::ready)
       << ball_a.heard << " " << ball_b.heard;
 
-  // At rest: looks for silence ten times in a second, and signs of life, each with 20 us of looking again. What is left
-  // of the game first.
+  // At rest: looks for silence ten times in a second, and signs of life, each with 20 us of looking again.
+  // What is left of the game first.
   ASSERT_TRUE(a.turns(100)) << "signs of life";
   const auto start = std::chrono::steady_clock::now();
   const auto cpu_before = std::clock();
@@ -190,7 +191,7 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   EXPECT_EQ(a.watcher.lost + b.watcher.lost, 0);
 }
 
-/// Of the one that a transport has loaded; 0: none has.
+/// The version of the libfabric that a transport has loaded; 0: none has loaded it.
 unsigned major_version_of_libfabric() {
   void* const library = ::dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
   const auto version =

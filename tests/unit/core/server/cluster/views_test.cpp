@@ -50,6 +50,29 @@ TEST(Views, what_has_ended_nowhere_fails_with_the_lowest_of_the_lost) {
   EXPECT_EQ(decisions[1].end.lost, 5u);
 }
 
+TEST(Views, the_highest_that_a_server_asks_for_is_what_follows_a_loss) {
+  using collectives::AfterLoss;
+  const auto asks_for = [](AfterLoss what, NodeNumber here) {
+    return CollectiveEnd{one_signature, 1, Errc::peer_lost, 0, 3, what, here};
+  };
+  const auto decisions = Views::decide({{1, {{asks_for(AfterLoss::fails, 1)}, {}}},
+                                        {2, {{asks_for(AfterLoss::asks, 2)}, {}}},
+                                        {4, {{asks_for(AfterLoss::fails, 4)}, {}}}});
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].end.after_loss, AfterLoss::asks);
+  EXPECT_EQ(decisions[0].end.first, 1u) << "the lowest that had it open";
+}
+
+TEST(Views, what_was_agreed_on_for_others_holds_for_a_server_that_comes_late) {
+  using collectives::AfterLoss;
+  const CollectiveEnd agreed{one_signature, 1, Errc::peer_lost, 0, 3, AfterLoss::fails, 0};
+  const CollectiveEnd late{one_signature, 1, Errc::peer_lost, 0, 3, AfterLoss::goes_on, 2};
+  const auto decisions = Views::decide({{0, {{}, {agreed}}}, {2, {{late}, {}}}});
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].end.after_loss, AfterLoss::fails);
+  EXPECT_EQ(decisions[0].end.first, 0u);
+}
+
 TEST(Views, another_generation_is_another_collective) {
   auto before = ended_well(one_signature);
   auto now = is_undecided(one_signature, 3);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of a server without a process at their other end: that end is the test's, which writes and reads frames.
+// Connections of a server without a process at their other end: that end is the test's, which writes and
+// reads frames.
 #pragma once
 
 #include <gtest/gtest.h>

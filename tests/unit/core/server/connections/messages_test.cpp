@@ -52,7 +52,7 @@ class Messages : public ServerHere {
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &watchdog, sizeof watchdog);
     return socket;
   }
-  /// What the server replies to a hello: nothing, it hung up.
+  /// Whether the server replies to a hello with a welcome; without a reply it has closed the connection.
   static bool is_welcome(const shm::Fd& socket) {
     const auto frame = link::receive_frame(socket.get());
     return frame && frame->type == MessageType::welcome;

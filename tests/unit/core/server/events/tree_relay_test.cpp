@@ -80,7 +80,8 @@ class Net {
     while (turn()) {
     }
   }
-  /// What it has not handed over goes with it; what others have sent to it and it has not replied to comes back to them.
+  /// Messages that the node has not handed over go with it; those that others have sent to it, and that it
+  /// has not replied to, come back to them.
   void kill(NodeNumber node) {
     is_alive[node] = false;
     std::vector<std::uint64_t> broken;

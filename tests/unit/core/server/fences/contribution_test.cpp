@@ -150,8 +150,8 @@ TEST(Contribution, of_another_form_it_is_corrupt) {
   }
 }
 
-/// A frame of one block as RFC 8878 has it: magic, a descriptor "single segment, length in 8 bytes", the length, then an RLE
-/// block, whose 4 bytes stand for up to 128 KiB.
+/// A frame of one block as RFC 8878 has it: magic, a descriptor "single segment, length in 8 bytes", the
+/// length, then an RLE block, whose 4 bytes stand for up to 128 KiB.
 Blob frame_of(std::uint64_t claimed, std::uint32_t repeated) {
   data::Writer out;
   out.scalar(compressed);
@@ -218,7 +218,7 @@ TEST(Contribution, damaged_it_is_refused_or_bounded) {
     if (out && out->memory) {
       ASSERT_LE(out->parts.place.size() + out->parts.cards.size(), Packer::most_compressed) << seed;
     }
-    // What went wrong once does not go on.
+    // A failure leaves no trace: the next pieces are packed and unpacked well.
     if (seed % 1000 == 0) {
       const auto cards = cards_of(5000);
       expect_back(packer, packer.pack({place, cards}), place, cards);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What members tell for the host: the value that counts, and when it is forgotten. And the count of members that are turned away.
+// What members tell for the host: the value that counts, and when it is forgotten. And the count of members
+// that are turned away.
 #include "core/server/fences/fence_directives.hpp"
 
 #include <gtest/gtest.h>

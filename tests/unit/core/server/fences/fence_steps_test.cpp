@@ -61,8 +61,8 @@ TEST(FenceSteps, every_row) {
   }
 }
 
-/// Whatever happens in whatever order: a collective begins only when the one before it is over, and the end of a collective is
-/// given to the generation that it belongs to, or to none.
+/// Whatever happens in whatever order: a collective begins only when the one before it is over, and the end
+/// of a collective is given to the generation that it belongs to, or to none.
 TEST(FenceSteps, collectives_never_overlap_in_any_order) {
   constexpr unsigned events = 6, length = 6;
   unsigned orders = 1;

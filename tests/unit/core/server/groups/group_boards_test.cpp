@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boards of groups from the server's side, and the table of groups that comes of them. The test plays the members.
+// Boards of groups from the server's side, and the table of groups that comes of them. The test plays the
+// members.
 #include "core/server/groups/group_boards.hpp"
 
 #include "core/server/groups/group_table.hpp"
@@ -72,7 +73,10 @@ struct GroupBoardsTest : ::testing::Test {
   store::Node node;
   store::JobWriter job{node.add(store::flat_job("job", 4096, 4096), {.card_bytes = 4096}).value()};
   GroupBoards boards{node.segment};
-  GroupTable table{boards};
+  asio::io_context io;
+  Loop loop{io};
+  Cluster cluster{loop, "node"};
+  GroupTable table{boards, cluster};
 };
 
 TEST_F(GroupBoardsTest, what_members_make_is_in_the_table) {

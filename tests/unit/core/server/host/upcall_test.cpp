@@ -58,7 +58,8 @@ TEST_F(UpcallTest, from_another_thread) {
 
 TEST_F(UpcallTest, after_the_end) {
   void* held = nullptr;
-  // What the answer would have touched must be gone when the server is, not when the host remembers to answer.
+  // The object that the answer would have touched must be gone when the server is, not when the host
+  // remembers to answer.
   auto owned = std::make_shared<int>(0);
   const std::weak_ptr<int> watch = owned;
   OpUpcall::make(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job of several nodes as its host registers it: the compact map, the same on every node. Everything that describes
-// placement follows from it for any rank, and it takes few bytes.
+// A job of several nodes as its host registers it: the compact map, the same on every node. Everything that
+// describes placement follows from it for any rank, and it takes few bytes.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -27,7 +27,7 @@ Value as_array(Infos infos) {
   return value ? std::move(*value) : Value();
 }
 
-/// What a host says on node `mine`; nothing about single ranks.
+/// The infos that a host registers on node `mine`, with nothing about single ranks.
 Infos compact_map(std::uint32_t mine, const std::vector<std::string>& names, const RanksOfNode& ranks_of_node,
                   const std::vector<AppRanks>& apps) {
   std::uint32_t ranks = 0;

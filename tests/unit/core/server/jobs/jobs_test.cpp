@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of namespaces, without a process: announced, registered, forgotten, and what waits for a registration.
+// The table of namespaces, without a process: announced, registered, forgotten, and what waits for a
+// registration.
 #include "core/server/jobs/jobs.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one list of figures: each has a name of its own, stands at what its room says, and is in the page as it is here.
+// The one list of figures: each has a name of its own, stands at what its room says, and is in the page as it
+// is here.
 #include "core/server/reports/counters.hpp"
 
 #include <cstdlib>

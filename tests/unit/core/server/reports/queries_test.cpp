@@ -95,9 +95,9 @@ TEST_F(QueriesTest, namespaces_are_told_with_what_runs_in_them) {
 }
 
 TEST_F(QueriesTest, namespaces_of_other_nodes_are_told_by_name) {
-  const Processes processes(rooms->jobs, nullptr);
+  const Processes processes(rooms->jobs, cluster);
   const QueryKeys keys(rooms->jobs, rooms->own_report, rooms->host_attributes, processes, rooms->process_sets,
-                       rooms->groups.table());
+                       rooms->groups.table(), cluster);
   Gathered gathered;
   gathered.report.emplace().jobs = {{"job", 3, 2, {}, 0}, {"elsewhere", 2, 1, {}, 0}};
   const auto told = [&](const data::Infos& qualifiers) {

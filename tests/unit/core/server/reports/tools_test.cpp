@@ -14,7 +14,7 @@ using link::MessageType;
 
 class Tools : public ServerHere {
  protected:
-  /// What the server says to this as the first message; nothing: it hangs up.
+  /// The server's reply to this as the first message; nothing: it closes the connection.
   std::optional<link::Frame> first(MessageType type, const std::vector<std::byte>& payload) {
     socket_ = std::move(*link::connect_to(name_));
     return next(type, payload);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boards of groups: members whose tags agree end a generation by themselves, all others are the server's; and their end by dissolve().
+// Boards of groups: members whose tags agree end a generation by themselves, all others are the server's; and
+// their end by dissolve().
 #include "core/store/boards/group_ledger.hpp"
 #include "tests/unit/core/store/boards/boards.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boards of groups under threads, one of which is the server and dissolves them at any moment; and under processes, one of which is killed.
+// Boards of groups under threads, one of which is the server and dissolves them at any moment; and under
+// processes, one of which is killed.
 #include <csignal>
 #include <thread>
 #include <vector>
@@ -40,8 +41,8 @@ struct alignas(64) Plain {
   std::uint64_t value = 0;
 };
 
-// What an operation orders is data without any order of its own; the ledger's records are such data, too. All members read the same
-// ends, and the server knows exactly which have succeeded.
+// An operation orders data that has no order of its own; the ledger's records are such data, too. All
+// members read the same ends, and the server knows exactly which have succeeded.
 TEST(BoardAlikeThreads, members_and_server_agree_on_every_end) {
   testing::Watchdog watchdog(110);
   testing::Random random;
@@ -101,8 +102,8 @@ TEST(BoardAlikeThreads, members_and_server_agree_on_every_end) {
   }
 }
 
-// Where other nodes take part the server ends each generation: what it reads of a full one is of that one, and of all members. It
-// dissolves the board between arrivals or when it is full.
+// Where other nodes take part the server ends each generation: what it reads of a full one is of that one,
+// and of all members. The server dissolves the board between arrivals or when it is full.
 TEST(BoardAlikeThreads, the_server_reads_the_tags_of_the_full_generation) {
   testing::Watchdog watchdog(110);
   testing::Random random;
@@ -151,7 +152,8 @@ TEST(BoardAlikeThreads, the_server_reads_the_tags_of_the_full_generation) {
   }
 }
 
-// Killed at any instruction: the others have the server dissolve the board, let go, and the next set meets there.
+// Killed at any instruction: the others have the server dissolve the board, let go, and the next set meets
+// there.
 TEST(BoardAlikeProcesses, survivors_of_a_killed_member_let_go) {
   if (testing::thread_sanitized) GTEST_SKIP() << "tsan does not see across processes";
   testing::Watchdog watchdog(110);

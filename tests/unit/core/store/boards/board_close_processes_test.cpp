@@ -38,7 +38,8 @@ pid_t killed_at(Board& board, Incarnation incarnation, Point point) {
   });
 }
 
-// Wherever it dies: until the server knows, the board stays open if it was held; afterwards it serves the next set.
+// Wherever it dies: until the server knows, the board stays open if it was held; afterwards it serves the
+// next set.
 TEST(BoardCloseProcesses, a_member_killed_anywhere_does_not_keep_the_board) {
   testing::Watchdog watchdog;
   Shared shared;
@@ -71,8 +72,8 @@ TEST(BoardCloseProcesses, a_member_killed_anywhere_does_not_keep_the_board) {
   }
 }
 
-// Killed at any instruction while it fences with others: they read the server's verdict and let go, and the board goes on
-// with another set.
+// Killed at any instruction while it fences with others: they read the server's verdict and let go, and the
+// board goes on with another set.
 TEST(BoardCloseProcesses, survivors_let_go_and_the_next_set_meets) {
   testing::Watchdog watchdog(110);
   testing::Random random;

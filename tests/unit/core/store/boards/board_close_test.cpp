@@ -129,7 +129,8 @@ TEST(BoardClose, the_last_incarnation_fits) {
   EXPECT_TRUE(b.board.close(1));
 }
 
-// The server gave it up as lost, but the process runs on: it does not count itself among others, nor let go for them.
+// The server gave it up as lost, but the process runs on: it does not count itself among others, nor let go
+// for them.
 TEST(BoardClose, a_member_of_the_set_before_changes_nothing) {
   PoolBoard b(2);
   ASSERT_TRUE(b.board.hold(0, 1));

@@ -25,8 +25,8 @@ struct Offer {
   }
 };
 
-// One board serves two sets of threads by turns, and the server takes it away whenever it can. A fence must never be cut
-// in two: what all wrote before it is there after it, whichever incarnation it was in.
+// One board serves two sets of threads by turns, and the server takes it away whenever it can. A fence must
+// never be cut in two: what all wrote before it is there after it, whichever incarnation it was in.
 TEST(BoardCloseThreads, no_fence_is_open_on_a_closed_board) {
   testing::Watchdog watchdog;
   constexpr std::uint32_t sizes[] = {3, 2};
@@ -87,7 +87,8 @@ TEST(BoardCloseThreads, no_fence_is_open_on_a_closed_board) {
   }
 }
 
-// A process that the server gave up as lost, and that runs on, arrives again and again while others use its board.
+// A process that the server gave up as lost, and that runs on, arrives again and again while others use its
+// board.
 TEST(BoardCloseThreads, a_lost_member_that_runs_is_never_counted) {
   testing::Watchdog watchdog;
   PoolBoard b(2);

@@ -36,7 +36,8 @@ TEST(BoardDamage, every_call_has_an_end) {
   EXPECT_NE(sum, 0u);
 }
 
-// What the server does with a board ends while a member keeps storing there, and a loss ends one generation at most.
+// Each call of the server at a board ends while a member keeps storing there, and a loss ends one generation
+// at most.
 TEST(BoardDamage, every_call_has_an_end_while_the_word_changes) {
   testing::Watchdog watchdog;
   constexpr std::uint32_t members = 3;

@@ -62,8 +62,8 @@ bool until_the_end(Job& job, std::uint32_t me, const shm::WaitPolicy& policy) {
   }
 }
 
-// Wherever the member is when it is killed - before its cell, between cell and count, between count and wake, asleep -
-// the server's lose() lets the others go, all from the same generation, and with its verdict.
+// Wherever the member is when it is killed - before its cell, between cell and count, between count and wake,
+// asleep - the server's lose() lets the others go, all from the same generation, and with its verdict.
 TEST(BoardProcesses, a_member_killed_in_a_fence_lets_the_others_go) {
   testing::Watchdog watchdog(110);
   testing::Random random;

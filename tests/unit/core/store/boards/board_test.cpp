@@ -128,7 +128,8 @@ TEST(Board, remembers_sixteen_ends_exactly) {
   }
 }
 
-// Others' deadlines can end any number of generations while a member computes: none of them is a success to it.
+// Deadlines of other members can end any number of generations while a member computes: none of these is a
+// success to it.
 TEST(Board, a_member_far_behind_is_never_told_success) {
   ExactBoard b(2);
   for (Generation g = 1; g <= 100; ++g) {

@@ -12,7 +12,8 @@ struct alignas(64) Plain {
   std::uint64_t value = 0;
 };
 
-// Sleeping at once, too: most wakes are needed then. Slices of a minute: a wake that is not given is never made up for.
+// Sleeping at once, too: most wakes are needed then. Slices of a minute: a wake that is not given is never
+// made up for.
 const shm::WaitPolicy policies[] = {shm::WaitPolicy::for_waiters(64, 2),
                                     {.spin = std::chrono::microseconds{0},
                                      .yield = std::chrono::microseconds{0},
@@ -44,8 +45,8 @@ TEST(BoardThreads, a_fence_orders_what_was_written_before_it) {
   }
 }
 
-// Where other nodes take part the server completes: it must see what members wrote before they arrived, and they
-// what it wrote before it completed.
+// Where other nodes take part the server completes: it must see what members wrote before they arrived, and
+// they what it wrote before it completed.
 TEST(BoardThreads, the_server_stands_between_arrival_and_release) {
   testing::Watchdog watchdog;
   constexpr std::uint32_t members = 3;
@@ -79,8 +80,8 @@ TEST(BoardThreads, the_server_stands_between_arrival_and_release) {
   }
 }
 
-// A server that ends generations while members run for the last place: one CAS decides, so all read the same end,
-// and the verdict of a failed one is whole.
+// A server that ends generations while members run for the last place: one CAS decides, so all read the same
+// end, and the verdict of a failed one is whole.
 TEST(BoardThreads, aborts_and_completions_are_the_same_for_all) {
   testing::Watchdog watchdog;
   testing::Random random;
@@ -95,7 +96,8 @@ TEST(BoardThreads, aborts_and_completions_are_the_same_for_all) {
     threads.emplace_back([&, me] {
       for (Generation g = 1; g <= total; ++g) {
         ends[me].push_back(enter(b.board, me, g, policies[0]));
-        // The slot of a verdict is used again by an abort of the generation 16 later, which begins while that one is open.
+        // The slot of a verdict is used again by an abort of the generation 16 later, which begins while that
+        // one is open.
         if (ends[me].back() == forgotten && b.board.open_generation() - g < 16) ++blames;
         const auto verdict = b.board.verdict(g);
         if (verdict.status != forgotten && verdict.status != -static_cast<std::int32_t>(verdict.member))
@@ -150,7 +152,8 @@ TEST(BoardThreads, a_loss_at_the_last_moment_is_the_same_for_all) {
     generation.store(g, std::memory_order_relaxed);
     ASSERT_EQ(b.board.arrive(0, g), Board::Arrival::waiting);
     round.store(r, std::memory_order_release);
-    // Close to the last arrival, on either side of it; patience is short, because the others may need this core.
+    // Close to the last arrival, on either side of it; patience is short, because the others may need this
+    // core.
     for (int looks = 0; b.board.arrived_count() < 2 && b.board.open_generation() == g; ++looks)
       looks < 500 ? shm::cpu_relax() : std::this_thread::yield();
     for (auto spins = random.below(10); spins != 0; --spins) shm::cpu_relax();
@@ -228,8 +231,8 @@ TEST(BoardThreads, a_loss_ends_the_same_generation_for_all_survivors) {
   }
 }
 
-// The member that ends a generation either sees the wish or ended it before the wisher's last look: a wish that
-// falls between the two leaves the wisher waiting, and the watchdog ends the test.
+// The member that ends a generation either sees the wish or ended it before the wisher's last look: a wish
+// that falls between the two leaves the wisher waiting, and the watchdog ends the test.
 TEST(BoardThreads, a_wish_before_the_last_look_is_never_overlooked) {
   testing::Watchdog watchdog;
   ExactBoard b(1);

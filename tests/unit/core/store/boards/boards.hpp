@@ -16,7 +16,7 @@ inline constexpr std::int32_t died = -7;  ///< a status of a member that is lost
 struct ExactBoard {
   explicit ExactBoard(std::uint32_t members, bool remote = false, Generation ended = 0)
       : block(Board::footprint(members)), board(Board::create(block.get(), members, remote)) {
-    // As if that many generations were over: the word is the first thing on the board.
+    // The board looks as if that many generations were over: the word is the first thing on it.
     *reinterpret_cast<std::uint64_t*>(block.get()) = std::uint64_t{ended} << 32;
   }
   /// Members `from` .. `to`-1 arrive; what the last of them was told.
@@ -41,7 +41,7 @@ struct PoolBoard {
   Board& board;
 };
 
-/// What a member says of a failed generation whose verdict is not known any more.
+/// The status of a failed generation whose verdict is not known any more.
 inline constexpr std::int32_t forgotten = PMIX_ERROR;
 
 /// The end of a generation as one member reads it: 0 for success, else the verdict's status.

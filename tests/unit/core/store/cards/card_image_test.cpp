@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A card as another node reads it out of this one's memory: one read of its first bytes, a second one of the rest.
+// A card as another node reads it out of this one's memory: one read of its first bytes, a second one of the
+// rest.
 #include <atomic>
 #include <thread>
 
@@ -246,7 +247,8 @@ TEST(CardImage, damage_ends_in_an_answer) {
   EXPECT_GT(told_again, 0u);
 }
 
-// The reader's copy goes from the end to the start, the worst order: it gets whole records or is told to read again.
+// The reader's copy goes from the end to the start, the worst order: it gets whole records or is told to read
+// again.
 TEST(CardImage, reading_while_the_rank_writes_never_gives_half_a_record) {
   if (testing::thread_sanitized)
     GTEST_SKIP() << "a read by the fabric races by design; the check is what tells";

@@ -9,8 +9,8 @@ namespace {
 
 using Blob = std::vector<std::byte>;
 
-/// "nspace/rank scope key=value;" of each record, then "!" if it did not end well; with `positions`, "[from,to]" before
-/// those of a card.
+/// "nspace/rank scope key=value;" of each record, then "!" if it did not end well; with `positions`,
+/// "[from,to]" before those of a card.
 std::string cards_in(Bytes blobs, bool positions = false) {
   std::string out;
   const auto ok = read_cards(blobs, [&](const Card& card) {
@@ -74,7 +74,7 @@ TEST(Card, from_a_place_on_carries_the_rest) {
             '[' + std::to_string(from) + ',' + std::to_string(to) + "]ns/0 3 new=2;");
 }
 
-// Else other nodes would be told of a position without a record to keep it with.
+// A card that moved would tell other nodes of a position without a record to keep it with.
 TEST(Card, without_news_for_others_stays_where_it_is) {
   ExactLog log(1024), other(1024);
   put(other, PMIX_GLOBAL, "k", "v");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests and replies through a FetchCell: numbers, requests given up, threads, a requester that is killed, wild bytes.
+// Requests and replies through a FetchCell: numbers, requests given up, threads, a requester that is killed,
+// wild bytes.
 #include "core/store/cards/fetch_cell.hpp"
 
 #include <gtest/gtest.h>

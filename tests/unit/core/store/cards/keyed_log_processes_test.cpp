@@ -33,7 +33,8 @@ bool write_on(KeyedLog log, std::uint64_t number) {
   }
 }
 
-/// All the time, also while a writer dies: every record is whole and follows its forerunner, no key goes back.
+/// All the time, also while a writer dies: every record is whole and follows its forerunner, no key goes
+/// back.
 bool read_on(const KeyedLog& log, Shared& shared) {
   std::uint64_t next = 1, from = 0;
   std::uint64_t newest[key_count] = {};
@@ -67,14 +68,14 @@ void kill_writers(testing::Random& random, unsigned kills, unsigned& unlinked) {
   for (unsigned kill = 0; kill < kills; ++kill) {
     const auto before = log.published();
     const auto writer = testing::start_child([&] { return write_on(log, seen); });
-    // It is well under way; then any instruction may be its last.
+    // The writer is well under way; any instruction may now be its last.
     while (log.published() < before + 200 + random.below(20'000)) std::this_thread::yield();
     for (auto spins = random.below(200); spins != 0; --spins) shm::cpu_relax();
     ASSERT_EQ(::kill(writer, SIGKILL), 0);
     const int status = testing::reap(writer);
     ASSERT_TRUE(WIFSIGNALED(status)) << "the writer ended by itself: " << status;
 
-    // What it left: nothing lost, nothing half, the index at most one record behind.
+    // The writer has left nothing lost, nothing half, and the index at most one record behind.
     std::uint64_t last = seen;
     const auto end = log.visit(from, [&](const Record& r) {
       ASSERT_EQ(number_of(r.value), ++last);

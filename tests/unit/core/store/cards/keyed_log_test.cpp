@@ -229,7 +229,8 @@ TEST(KeyedLogSeam, visit_goes_on_across_the_gap) {
   EXPECT_EQ(*end, log.log.published());
 }
 
-// What a dead writer left behind `published` may look like a record; after the next append it lies in the gap.
+// Bytes that a dead writer left behind `published` may look like a record; after the next append they lie in
+// the gap.
 TEST(KeyedLogSeam, garbage_in_the_gap_is_no_record) {
   ExactLog log(512, 1, 256);
   ASSERT_TRUE(log.put("a", std::string(50, 'a')));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs for tests: in memory of an exact size, with the words that a writer stores in reach, and records that check
-// themselves.
+// Logs for tests: in memory of an exact size, with the words that a writer stores in reach, and records that
+// check themselves.
 #pragma once
 
 #include <string>

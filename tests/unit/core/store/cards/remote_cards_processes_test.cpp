@@ -30,7 +30,8 @@ Result<void> add(RemoteCards& cards, Shared& shared, std::uint64_t n) {
   return cards.append(link, {"job", static_cast<std::uint32_t>(n % rank_count), from, from + 8, records});
 }
 
-/// Every card is whole, its own rank's, and none is older than what was seen before. False: something was wrong.
+/// Every card is whole, its own rank's, and none is older than what was seen before. False: something was
+/// wrong.
 bool look(const RemoteCards& cards, const Shared& shared, std::uint64_t (&newest)[rank_count]) {
   for (std::uint32_t r = 0; r < rank_count; ++r) {
     const auto link = shared.links[r].load(std::memory_order_acquire);  // R2 <- R1

@@ -17,7 +17,7 @@ struct ExactCards {
   explicit ExactCards(std::uint64_t capacity)
       : block(RemoteCards::footprint(capacity)), cards(block.get(), capacity) {}
 
-  /// What goes on where the last one of this rank ended.
+  /// Adds a piece that goes on where the last one of this rank ended.
   Result<void> add(std::size_t rank, std::vector<CardRecord> records) {
     const auto from = known(rank);
     return add(rank, from, from + 8, std::move(records));
@@ -103,7 +103,7 @@ TEST(RemoteCards, nothing_older_hides_what_is_newer) {
   EXPECT_EQ(cards.used(), used);
   EXPECT_EQ(cards.get(0, "key"), "new");
   EXPECT_EQ(cards.known(0), 200u);
-  // It begins with what is here, and goes on.
+  // The piece begins with records that are here, and goes on.
   ASSERT_TRUE(cards.add(0, 104, 304, {now, {PMIX_GLOBAL, "next", bytes_of("1")}}));
   EXPECT_EQ(cards.get(0, "key"), "new");
   EXPECT_EQ(cards.get(0, "next"), "1");
@@ -220,7 +220,8 @@ TEST(RemoteCards, the_far_end_of_eight_gi_b) {
   ::munmap(raw, bytes);
 }
 
-// TARGETS: a collected card costs its bytes and 16. Its bytes: the key, and the 256 that the rank put.
+// TARGETS: a collected card costs its bytes and 16. The card's bytes are the key, and the 256 that the rank
+// put.
 TEST(RemoteCards, a_card_of256_bytes_costs_its_bytes_and_no_more_than16) {
   const std::vector<std::byte> put(256, std::byte{7});
   data::Writer encoded;

@@ -224,7 +224,7 @@ TEST(GetDecision, no_combination_breaks_a_promise) {
           ASSERT_TRUE(step != ask || facts.can_ask);
           ASSERT_FALSE(is_wait && (facts.immediate || facts.late || facts.optional));
           ASSERT_TRUE(step != timed_out || (facts.late && facts.has_timeout));
-          // What bounds a wait for a key: the caller, or KeyWait.
+          // The caller, or KeyWait, bounds a wait for a key.
           ASSERT_TRUE(step != wait_for_key || facts.has_timeout || facts.waits_for_keys);
           // A deadline ends every Get of a process that sees the job.
           ASSERT_FALSE(goes_on && facts.late && facts.sees_jobs && where != Where::unknown_job);

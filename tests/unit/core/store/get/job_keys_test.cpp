@@ -32,7 +32,7 @@ TEST_F(JobKeys, of_each_rank) {
   }
 }
 
-// What the job level says of this node is not true of a rank elsewhere.
+// The job level's keys about this node are not true of a rank elsewhere.
 TEST_F(JobKeys, of_the_node_of_a_rank_elsewhere) {
   for (const auto* key : {PMIX_LOCAL_PEERS, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE, PMIX_LOCALLDR})
     EXPECT_EQ(of({Realm::rank, 2}, key), not_found()) << key;
@@ -229,7 +229,7 @@ TEST_F(JobKeys, scratch_folders_lie_in_the_one_that_the_host_names) {
   EXPECT_EQ(get(0, PMIX_NSDIR, Realm::job), "s /tmp/s/scratch");
   EXPECT_EQ(get(0, PMIX_PROCDIR), "s /tmp/s/scratch/0");
   EXPECT_EQ(get(4, PMIX_PROCDIR), "s /tmp/s/scratch/4");
-  // Another node's are in a place that its own server knows.
+  // Folders of another node are in a place that its own server knows.
   EXPECT_EQ(get(1, PMIX_PROCDIR), not_found());
   EXPECT_EQ(get(1, PMIX_NSDIR, Realm::node), not_found());
 }

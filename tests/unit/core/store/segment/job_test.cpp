@@ -317,7 +317,7 @@ TEST(Job, is_found_through_windows_that_follow_what_grows) {
   EXPECT_FALSE(client.windows.is_incomplete());
 }
 
-/// What a client has not mapped is an error to it, or a miss, and nothing that it stumbles over.
+/// A part that a client has not mapped is an error to it, or a miss, and nothing that it stumbles over.
 TEST(Job, of_which_a_part_cannot_be_mapped) {
   Node node;
   auto job = node.add(two_node_job(), {.card_bytes = 1 << 20});
@@ -359,8 +359,9 @@ TEST(Job, a_card_that_grows_while_it_is_read_through_a_window) {
   writer.join();
 }
 
-// Processes of other namespaces look while a job goes and the next one takes its place: they find it, or nothing.
-// (TSan would see the immutable fields of the next job being written: the looker's view is stale by design.)
+// Processes of other namespaces look while a job goes and the next one takes its place: they find it, or
+// nothing. (TSan would see the immutable fields of the next job being written: the looker's view is stale by
+// design.)
 TEST(Job, looking_while_it_is_retired_is_harmless) {
   if (testing::thread_sanitized) GTEST_SKIP() << "a stale view of a retired job races by design";
   testing::Watchdog watchdog;

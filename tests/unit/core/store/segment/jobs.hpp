@@ -50,7 +50,8 @@ inline JobSpec flat_job(std::string nspace, std::uint32_t n, std::uint32_t local
   return spec;
 }
 
-/// Six ranks: nodes alpha (ranks 0, 2, 4: this one) and beta (1, 3, 5); applications 0 (ranks 0-3) and 1 (4, 5).
+/// Six ranks: nodes alpha (ranks 0, 2, 4: this one) and beta (1, 3, 5); applications 0 (ranks 0-3) and 1 (4,
+/// 5).
 inline JobSpec two_node_job(std::string nspace = "job") {
   auto spec = flat_job(std::move(nspace), 6, 0);
   spec.nodes = 2;
@@ -69,7 +70,7 @@ inline JobSpec two_node_job(std::string nspace = "job") {
   return spec;
 }
 
-/// What a rank of this node commits.
+/// Commits a key as a rank of this node does.
 inline Result<void> put(const JobView& job, std::uint32_t rank, std::string_view key, const Value& value,
                         pmix_scope_t scope = PMIX_GLOBAL) {
   data::Writer encoded;

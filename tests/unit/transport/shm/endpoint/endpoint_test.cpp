@@ -221,7 +221,8 @@ TEST(ShmEndpoint, strangers_do_no_harm) {
   EXPECT_EQ(received, 1u);
 }
 
-/// A peer that connects while there are too few descriptors is heard later, and the endpoint sleeps meanwhile.
+/// A peer that connects while there are too few descriptors is heard later, and the endpoint sleeps
+/// meanwhile.
 void expect_sleep_until_there_are_descriptors(rlim_t left) {
   testing::Watchdog watchdog;
   const auto child = testing::start_child([left] {

@@ -38,7 +38,7 @@ TEST(MessageRingProcesses, writers_killed_at_random_leave_whole_messages) {
       ASSERT_TRUE(count);
       if (*count == 0) std::this_thread::yield();
     };
-    // It is well under way; then any instruction may be its last.
+    // The writer is well under way; any instruction may now be its last.
     for (const auto until = 20 + random.below(2000); next < until && !HasFatalFailure();) drain();
     for (auto spins = random.below(300); spins != 0; --spins) cpu_relax();
     ASSERT_EQ(::kill(child, SIGKILL), 0);

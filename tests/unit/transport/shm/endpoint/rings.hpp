@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of the message ring have in common: a ring in memory of an exact size, and messages that know
-// themselves.
+// What the tests of the message ring have in common: a ring in memory of an exact size, and messages that
+// know themselves.
 #pragma once
 
 #include <algorithm>

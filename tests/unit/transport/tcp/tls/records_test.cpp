@@ -134,8 +134,8 @@ std::vector<std::byte> bytes_of(std::string_view digits) {
   return out;
 }
 
-/// RFC 8448, section 3, "Simple 1-RTT Handshake": the secrets of application data, and what each side sends under them. With
-/// TLS_AES_128_GCM_SHA256: the RFC has no other.
+/// RFC 8448, section 3, "Simple 1-RTT Handshake": the secrets of application data, and what each side sends
+/// under them. With TLS_AES_128_GCM_SHA256: the RFC has no other.
 TEST_F(Records, are_those_of_rfc_8448) {
   const std::unique_ptr<EVP_CIPHER, FreeCipher> cipher(
       ::EVP_CIPHER_fetch(library_.get(), "AES-128-GCM", nullptr));
@@ -274,7 +274,7 @@ class BesideOpenSsl : public ::testing::TestWithParam<Role> {
     said_.resize(static_cast<std::size_t>(std::max(bytes, 0)));
     stream_->feed(said_);
   }
-  /// Of what the stream wrote, as OpenSSL reads it.
+  /// Returns what the stream wrote, as OpenSSL reads it.
   std::string read_there(std::size_t bytes) {
     to_peer();
     std::string out(bytes, '?');
@@ -283,7 +283,7 @@ class BesideOpenSsl : public ::testing::TestWithParam<Role> {
     out.resize(got);
     return out;
   }
-  /// What OpenSSL writes, as the stream reads it.
+  /// Returns what OpenSSL writes, as the stream reads it.
   std::string write_there(const std::string& text) {
     std::size_t written = 0;
     EXPECT_EQ(::SSL_write_ex(peer_, text.data(), text.size(), &written), 1);

@@ -47,7 +47,7 @@ class TlsTest : public ::testing::Test {
     from.sent(out.size());
     return out;
   }
-  /// What `from` has to say, to `to`, in pieces of `most` bytes.
+  /// Passes what `from` has to say to `to`, in pieces of `most` bytes.
   static State pass(TlsStream& from, TlsStream& to, std::size_t most = SIZE_MAX) {
     const auto bytes = take(from);
     for (Bytes rest = bytes; !rest.empty();) {
@@ -299,7 +299,7 @@ TEST_P(TlsRecords, changed_or_repeated_are_refused) {
   }
 }
 
-/// So many bytes or so many records, whichever comes first.
+/// A key is used for so many bytes or so many records, whichever comes first.
 TEST_P(TlsRecords, a_key_is_used_for_so_much) {
   constexpr std::size_t of_record = 5 + 1 + 16, of_update = 5 + 5 + 1 + 16;
   const std::string text(100, 'x');

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the servers say to each other of an attempt of an operation that one of them has seen fail with a lost node, how an attempt has ended,
-// and which members have not heard yet of one that has failed.
+// Which members of this node have still to hear of an attempt that has failed before they called.
 #pragma once
 
 #include <algorithm>
@@ -8,28 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "collectives/message.hpp"
 #include "core/events/range.hpp"
-#include "core/server/fences/exchange.hpp"
+#include "core/server/jobs/proc_set.hpp"
 
 namespace weft::server {
-
-/// How has it ended at the receiver? If it is under way there, it ends with the loss of these nodes.
-struct AttemptInquiry {
-  static constexpr std::uint16_t wire_version = 1;
-  FenceName attempt;
-  FenceName first;  ///< of the same operation, before nodes were lost that this one is without
-  std::vector<NodeNumber> lost;
-};
-template <class Archive>
-void fields(Archive& archive, AttemptInquiry& m) {
-  archive(m.attempt, m.first, m.lost);
-}
-
-/// How an attempt has ended here: another node may have seen it fail.
-struct AttemptEnd {
-  pmix_status_t status;
-  std::vector<std::byte> made;  ///< of a construct that has ended well: a MadeGroup
-};
 
 /// Ends of attempts that have failed before all members of this node called: the next call of each of these members belongs to that attempt, and
 /// gets its status, whatever directives it brings.
