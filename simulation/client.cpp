@@ -3,8 +3,6 @@
 
 #include <sys/socket.h>
 
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include "simulation/require.hpp"
@@ -71,6 +69,33 @@ Client::Call Client::get(const pmix_proc_t& proc, const std::string& key) {
   return send(link::Get{proc, key, {}}, MessageType::get);
 }
 
+Client::Call Client::invite(const std::string& group, const server::Procs& procs, data::Infos directives) {
+  return send(link::GroupInvite{group, procs, std::move(directives)});
+}
+Client::Call Client::join(const std::string& group, const pmix_proc_t& leader, bool accepts) {
+  return send(link::GroupJoin{group, leader, static_cast<std::uint8_t>(accepts), {}});
+}
+Client::Call Client::leave(const std::string& group) {
+  return send(link::GroupLeave{group, {}});
+}
+Client::Call Client::connect(const server::Procs& procs) {
+  return send(link::Connect{procs, {}});
+}
+Client::Call Client::disconnect(const server::Procs& procs) {
+  return send(link::Disconnect{procs, {}});
+}
+
+Client::Call Client::subscribe(std::vector<pmix_status_t> codes) {
+  return send(link::Subscribe{std::move(codes)}, MessageType::subscribe);
+}
+Client::Call Client::notify(pmix_status_t code, pmix_data_range_t range, data::Infos infos) {
+  return send(link::EventMessage{code, proc_, range, std::move(infos)}, MessageType::notify);
+}
+
+void Client::answer(link::GroupVerdict verdict) {
+  send_frame(MessageType::group_verdict, 0, link::encode(verdict));
+}
+
 Client::Call Client::finalize() {
   open_.emplace(++last_, MessageType::finalize);
   send_frame(MessageType::finalize, last_, {});
@@ -97,7 +122,7 @@ void Client::note(store::NoticeKind kind, std::uint32_t arg) {
 }
 
 bool Client::look() {
-  if (is_gone()) return false;
+  if (!socket_) return false;
   const bool has_read = read();
   return look_at_board() || has_read;
 }
@@ -113,93 +138,11 @@ bool Client::look_at_board() {
     has_moved |= step.owed != Owed::nothing;
     if (!step.status) return has_moved;
     member_->end(first.entry);
-    ended_.push_back({first.call, *step.status});
+    words_.emplace_back(std::in_place_type<Ended>, Ended{first.call, *step.status});
     at_board_.pop_front();
     has_moved = true;
   }
   return has_moved;
-}
-
-bool Client::read() {
-  std::array<std::byte, 65536> room;
-  bool has_come = false;
-  for (;;) {
-    const auto came = ::recv(socket_.get(), room.data(), room.size(), MSG_DONTWAIT);
-    if (came <= 0) break;
-    has_come = true;
-    read_.insert(read_.end(), room.begin(), room.begin() + came);
-  }
-  std::size_t at = 0;
-  while (read_.size() - at >= link::frame_header_bytes) {
-    std::array<std::byte, link::frame_header_bytes> front;
-    std::memcpy(front.data(), read_.data() + at, front.size());
-    const auto header = link::read_header(front, link::max_payload);
-    require(header.has_value(), "a frame of the server");
-    if (read_.size() - at < front.size() + header->bytes) break;
-    const auto* const payload = read_.data() + at + front.size();
-    take({header->type, header->tag, {payload, payload + header->bytes}});
-    at += front.size() + header->bytes;
-  }
-  read_.erase(read_.begin(), read_.begin() + static_cast<std::ptrdiff_t>(at));
-  return has_come;
-}
-
-void Client::take(const link::Frame& frame) {
-  switch (frame.type) {
-    case MessageType::welcome: {
-      const auto welcome = link::decode<link::Welcome>(frame.payload);
-      require(welcome && welcome->segment_bytes != 0, "the segment for a client");
-      local_ = welcome->local;
-      auto& board = job().view().board();
-      member_.emplace(board, local_, store::Incarnation{0}, board.open_generation());
-      is_welcome_ = true;
-      return;
-    }
-    case MessageType::group_question: {
-      const auto question = link::decode<link::GroupQuestion>(frame.payload);
-      require(question.has_value(), "a question that is well-formed");
-      // It has no handler.
-      return send_frame(MessageType::group_verdict, 0,
-                        link::encode(link::GroupVerdict{question->number, 0, PMIX_SUCCESS, {}}));
-    }
-    default:
-      if (open_.count(frame.tag) != 0) take_answer(frame.tag, frame);
-      return;  // an event, a change of a group
-  }
-}
-
-void Client::take_answer(Call call, const link::Frame& frame) {
-  Ended ended{call, PMIX_ERR_UNPACK_FAILURE};
-  if (frame.type == MessageType::done) {
-    if (const auto done = link::decode<link::Done>(frame.payload)) ended.status = done->status;
-  } else if (frame.type == MessageType::board_offer) {
-    if (const auto offer = link::decode<link::BoardOffer>(frame.payload)) ended.status = offer->status;
-  } else if (frame.type == MessageType::value) {
-    if (const auto got = link::decode<link::GotValue>(frame.payload)) {
-      ended.status = got->status;
-      const auto& value = got->value.get();
-      const auto* const bytes = reinterpret_cast<const std::byte*>(value.data.bo.bytes);
-      if (got->status == PMIX_SUCCESS && value.type == PMIX_BYTE_OBJECT)
-        ended.value.assign(bytes, bytes + value.data.bo.size);
-    }
-  } else if (frame.type == MessageType::answer) {
-    if (const auto answer = link::decode<link::Answer>(frame.payload)) {
-      ended.status = answer->status;
-      const auto& value = answer->value.get();
-      if (value.type == PMIX_BYTE_OBJECT)
-        if (const auto members = link::decode<link::GroupMembers>(
-                {reinterpret_cast<const std::byte*>(value.data.bo.bytes), value.data.bo.size}))
-          ended.members = members->runs;
-      if (const auto* context = answer->infos.find(PMIX_GROUP_CONTEXT_ID))
-        ended.context = data::as_unsigned(context->value).value_or(0);
-    }
-  }
-  open_.erase(call);
-  ended_.push_back(std::move(ended));
-}
-
-std::vector<Client::Ended> Client::take_ended() {
-  return std::exchange(ended_, {});
 }
 
 void Client::remove() {

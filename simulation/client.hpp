@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process of a job, as its server sees it: the messages of its socket, its place at the job's board, its card. It never waits: look() says
-// what has come.
+// what has come. Its handlers are the owner's: events, questions and changes of groups come as words among the ends of calls.
 #pragma once
 
 #include <deque>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -28,6 +29,8 @@ class Client {
     std::uint64_t context = 0;
     std::vector<std::byte> value{};  ///< that a Get found: a byte object
   };
+  /// What the server has said, in the order in which it came.
+  using Word = std::variant<Ended, link::EventMessage, link::GroupQuestion, link::GroupChange>;
 
   /// The node outlives it, but for remove().
   Client(Node& node, const pmix_proc_t& proc);
@@ -46,15 +49,27 @@ class Client {
   Call destruct(const std::string& group);
   Call fence_group(const std::string& group);
   Call get(const pmix_proc_t& proc, const std::string& key);
+  Call invite(const std::string& group, const server::Procs& procs, data::Infos directives);
+  /// leader: of an empty namespace where the members are asked.
+  Call join(const std::string& group, const pmix_proc_t& leader, bool accepts);
+  Call leave(const std::string& group);
+  Call connect(const server::Procs& procs);
+  Call disconnect(const server::Procs& procs);
+  Call subscribe(std::vector<pmix_status_t> codes);
+  Call notify(pmix_status_t code, pmix_data_range_t range, data::Infos infos);
   Call finalize();
+  /// To a question of the server.
+  void answer(link::GroupVerdict verdict);
   /// To the card, for all nodes.
   void commit(const std::string& key, Bytes value);
 
   /// Reads what has come and looks at the board. True: something has.
   bool look();
-  /// What has ended since the last call, in its order.
-  std::vector<Ended> take_ended();
+  /// What has come since the last call.
+  std::vector<Word> take_words();
   std::size_t open() const noexcept { return open_.size() + at_board_.size(); }
+  /// After its finalize: as a library that closes its connection.
+  void hang_up() { socket_.reset(); }
   /// The process ends without a word, or its node does.
   void remove();
 
@@ -68,6 +83,8 @@ class Client {
   void send_frame(link::MessageType type, Call call, const std::vector<std::byte>& payload);
   bool read();
   void take(const link::Frame& frame);
+  template <class Message>
+  void keep(const link::Frame& frame);
   void take_answer(Call call, const link::Frame& frame);
   bool look_at_board();
   void note(store::NoticeKind kind, std::uint32_t arg);
@@ -83,7 +100,7 @@ class Client {
   Call last_ = 0;
   std::map<Call, link::MessageType> open_;  ///< messages
   std::deque<AtBoard> at_board_;
-  std::vector<Ended> ended_;
+  std::vector<Word> words_;
 };
 
 }  // namespace weft::simulation

@@ -34,39 +34,137 @@ class Dice {
   std::mt19937_64 random_;
 };
 
+/// As far as it is known: which of those that may be in it are, is seen in the run.
 struct Group {
   std::string name;
   std::vector<Rank> members;
+  bool adjusts = false;
 };
 
-Operation draw_operation(Dice& dice, std::uint32_t ranks, std::vector<Group>& groups, std::uint32_t number) {
-  using Kind = Operation::Kind;
-  Operation out;
-  const auto choice = dice.below(10);
-  if (choice < 4 && !groups.empty()) {
-    const auto at = dice.below(static_cast<std::uint32_t>(groups.size()));
-    out.kind = dice.one_in(2) ? Kind::fence_group : Kind::destruct;
-    out.members = groups[at].members;
-    out.group = groups[at].name;
-    if (out.kind == Kind::destruct) groups.erase(groups.begin() + at);
-  } else if (choice < 7) {
-    out.kind = Kind::construct;
-    out.members = dice.some_of(ranks, 2);
-    out.group = "group" + std::to_string(number);
-    out.adjusts = dice.one_in(3);
-    groups.push_back({out.group, out.members});
-  } else if (choice == 7) {
-    out.kind = Kind::get;
-    out.members = {dice.below(ranks)};
-    out.target = dice.below(ranks);
-  } else {
-    out.kind = dice.one_in(3) ? Kind::fence_set : Kind::fence_job;
-    out.collects = dice.one_in(2);
-    out.members = dice.some_of(ranks, out.kind == Kind::fence_job ? ranks : 2);
-  }
-  for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice.pause());
-  return out;
+void add(std::vector<Rank>& members, Rank rank) {
+  const auto place = std::lower_bound(members.begin(), members.end(), rank);
+  if (place == members.end() || *place != rank) members.insert(place, rank);
 }
+
+class Drawer {
+ public:
+  Drawer(Dice& dice, std::uint32_t ranks) : dice_(dice), ranks_(ranks) {}
+
+  Operation operation() {
+    Operation out;
+    const auto choice = dice_.below(14);
+    if (choice < 4 && !groups_.empty()) {
+      out = of_group(dice_.one_in(2) ? Kind::fence_group : Kind::destruct);
+    } else if (choice < 7 && !groups_.empty()) {
+      out = of_members();
+    } else if (choice < 10) {
+      out = dice_.one_in(2) ? invitation() : construct();
+    } else if (choice < 11) {
+      out.kind = Kind::get;
+      out.members = {dice_.below(ranks_)};
+      out.target = dice_.below(ranks_);
+    } else {
+      out.kind = dice_.one_in(3) ? Kind::fence_set : Kind::fence_job;
+      out.collects = dice_.one_in(2);
+      out.members = dice_.some_of(ranks_, out.kind == Kind::fence_job ? ranks_ : 2);
+    }
+    for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice_.pause());
+    return out;
+  }
+
+ private:
+  Group& any_group() { return groups_[dice_.below(static_cast<std::uint32_t>(groups_.size()))]; }
+  Rank any_of(const std::vector<Rank>& ranks) {
+    return ranks[dice_.below(static_cast<std::uint32_t>(ranks.size()))];
+  }
+
+  Operation of_group(Operation::Kind kind) {
+    const auto at = dice_.below(static_cast<std::uint32_t>(groups_.size()));
+    Operation out;
+    out.kind = kind;
+    out.members = groups_[at].members;
+    out.group = groups_[at].name;
+    if (kind == Kind::destruct) {
+      ended_.push_back(out.group);
+      groups_.erase(groups_.begin() + at);
+    }
+    return out;
+  }
+
+  /// One that is new, or that of a group that has ended.
+  std::string name() {
+    if (!ended_.empty() && dice_.one_in(3)) {
+      const auto at = dice_.below(static_cast<std::uint32_t>(ended_.size()));
+      auto out = std::move(ended_[at]);
+      ended_.erase(ended_.begin() + at);
+      return out;
+    }
+    return "group" + std::to_string(last_++);
+  }
+
+  Operation construct() {
+    Operation out;
+    out.kind = Kind::construct;
+    out.members = dice_.some_of(ranks_, 2);
+    out.group = name();
+    out.adjusts = dice_.one_in(3);
+    groups_.push_back({out.group, out.members, out.adjusts});
+    return out;
+  }
+
+  Operation invitation() {
+    Operation out;
+    out.kind = Kind::invite;
+    out.members = dice_.some_of(ranks_, 2);
+    if (!groups_.empty() && dice_.one_in(3)) {
+      auto& group = any_group();
+      out.group = group.name;
+      out.target = any_of(group.members);
+      add(out.members, out.target);
+      for (const auto rank : out.members) add(group.members, rank);
+    } else {
+      out.group = name();
+      out.target = any_of(out.members);
+      out.adjusts = dice_.one_in(2);
+      groups_.push_back({out.group, out.members, out.adjusts});
+    }
+    out.is_optional = dice_.one_in(3);
+    out.decides = dice_.one_in(3);
+    out.elects = dice_.one_in(2);
+    bool is_silent = false;
+    for (std::size_t m = 0; m < out.members.size(); ++m) {
+      const auto answer = !dice_.one_in(6)  ? Answer::accepts
+                          : dice_.one_in(3) ? Answer::none
+                                            : Answer::declines;
+      is_silent |= answer == Answer::none && out.members[m] != out.target;
+      out.answers.push_back(answer);
+    }
+    if (is_silent || dice_.one_in(8)) out.timeout = dice_.between(1, 3);
+    return out;
+  }
+
+  Operation of_members() {
+    auto& group = any_group();
+    Operation out;
+    out.group = group.name;
+    out.kind = dice_.one_in(2) ? Kind::leave : Kind::join;
+    if (out.kind == Kind::leave) {
+      out.members = {any_of(group.members)};
+      out.is_loose = group.adjusts && dice_.one_in(2);
+    } else {
+      out.members = {dice_.below(ranks_)};
+      out.refuses = dice_.one_in(6);
+      add(group.members, out.members.front());
+    }
+    return out;
+  }
+
+  Dice& dice_;
+  const std::uint32_t ranks_;
+  std::vector<Group> groups_;
+  std::vector<std::string> ended_;
+  unsigned last_ = 0;
+};
 
 /// About as long as a run without faults takes: faults are to come while something is under way.
 microseconds length_of(const Schedule& schedule) {
@@ -96,10 +194,9 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   shape.network = usual_network();
   shape.network.jitter = dice.one_in(4) ? 0 : dice.one_in(4) ? 200000 : 5000;  // ns
   const auto ranks = shape.nodes * shape.ranks_a_node;
-  std::vector<Group> groups;
+  Drawer drawer(dice, ranks);
   const auto operations = dice.between(1, bounds.most_operations);
-  for (std::uint32_t i = 0; i < operations; ++i)
-    out.operations.push_back(draw_operation(dice, ranks, groups, i));
+  for (std::uint32_t i = 0; i < operations; ++i) out.operations.push_back(drawer.operation());
   out.finalizes = dice.one_in(2);
   const auto length = length_of(out);
   const auto faults = dice.below(bounds.most_faults + 1);

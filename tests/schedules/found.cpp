@@ -11,7 +11,6 @@ microseconds us(int count) {
 /// Two nodes have begun the end of a group again without a node that is lost; the last one's only member dies before it calls. Its node
 /// knew the group with the lost member alone, and took no part.
 Schedule end_of_a_group_without_a_lost_node() {
-  using Kind = Operation::Kind;
   Schedule out;
   out.shape.nodes = 4;
   out.shape.ranks_a_node = 1;

@@ -14,24 +14,44 @@ namespace weft::schedules {
 using std::chrono::microseconds;
 using Rank = std::uint32_t;
 
-/// One operation of several processes. Each process does its operations one after the other, in the order of the schedule.
+/// One operation of several processes. Each process does its operations one after the other, in the order of the schedule. An operation on a group waits
+/// for those before it on that group where a program, too, has to know how they have ended (processes.hpp).
 struct Operation {
   enum class Kind : std::uint8_t {
     fence_job,    ///< at the job's board
     fence_set,    ///< of the members, by message
     construct,    ///< of a group of the members
-    fence_group,  ///< of that group
+    fence_group,  ///< of that group, by those of the members that are in it
     destruct,     ///< of that group
     get,          ///< of the card of `target`, by one process
+    invite,       ///< by `target`, of the other members: to a new group, or to one that it is in
+    join,         ///< one process asks the members of a group to be let in
+    leave,        ///< one process leaves a group
   };
+  /// What a process does that is invited.
+  enum class Answer : std::uint8_t { accepts, declines, none };
   Kind kind = Kind::fence_job;
-  std::vector<Rank> members;         ///< ascending
-  std::vector<microseconds> pauses;  ///< of each member, between the end of its operation before and this
+  std::vector<Rank> members;  ///< ascending
+  std::vector<microseconds>
+      pauses;  ///< of each member, between the end of its operation before and this; invite: until its answer
   std::string group{};
   bool collects = false;  ///< fences: with the cards
-  bool adjusts = false;   ///< construct: goes on without members that are lost
-  Rank target = 0;        ///< get
+  bool adjusts = false;   ///< construct, invite: goes on without members that are lost or have left
+  Rank target = 0;        ///< get, invite
+  // Of invitations:
+  std::vector<Answer> answers{};  ///< of each member; that of the leader is not asked
+  bool is_optional = false;       ///< goes on without those that do not come
+  bool decides = false;  ///< the leader's handlers hear of those that do not come, and go on without them
+  bool elects = false;   ///< those that are invited declare themselves leader when the leader is lost
+  std::uint32_t timeout = 0;  ///< seconds; 0: none
+  // Of joins:
+  bool refuses = false;  ///< a member's handler does
+  // Of leaves:
+  bool is_loose = false;  ///< the others go on meanwhile
 };
+
+using Kind = Operation::Kind;
+using Answer = Operation::Answer;
 
 struct Fault {
   enum class Kind : std::uint8_t { process_ends, node_lost };

@@ -238,6 +238,11 @@ void Invitations::make(const Ref& invitation) {
   const auto status = members.size() < invitation->terms.wanted ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
   if (invitation->terms.is_extension) {
     std::erase_if(members, [&](const pmix_proc_t& proc) { return link::is_same(proc, invitation->inviter); });
+    const auto* group = groups_.table().find(invitation->group);
+    if (members.empty() && group != nullptr) {  // all are members already, or none of those invited has come
+      made.group = *group;
+      return conclude(invitation, status, made);
+    }
     return memberships_.extend(invitation->group, members, std::move(made.data),
                                [this, invitation, status](pmix_status_t changed, const MadeGroup& now) {
                                  conclude(invitation, changed == PMIX_SUCCESS ? status : changed, now);

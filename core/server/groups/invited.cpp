@@ -42,6 +42,10 @@ void Invited::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
       answer(entry, PMIX_GROUP_INVITE_FAILED);
       continue;
     }
+    // What the process says from here on is about this one, though it never answered one before that is over.
+    open_.remove_if([&](const Entry& each) {
+      return each.over != PMIX_SUCCESS && each.group == entry.group && link::is_same(each.proc, proc);
+    });
     open_.push_back(entry);
     told.push_back(proc);
   }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What has to be so when a run has come to its end.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tests/schedules/record.hpp"
+
+namespace weft::schedules {
+namespace {
+
+std::string text_of(const link::RankRuns& runs) {
+  std::string out;
+  for (const auto& run : runs) out += fmt::format(" {}-{}", run.first, run.last);
+  return out;
+}
+
+bool holds(const link::RankRuns& runs, Rank rank) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const link::RankRun& run) { return run.first <= rank && rank <= run.last; });
+}
+
+class Check {
+ public:
+  Check(const Schedule& schedule, Record& record) : schedule_(schedule), record_(record) {}
+
+  void all() {
+    for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
+      const bool is_invitation = schedule_.operations[i].kind == Kind::invite;
+      is_invitation ? invitation(i) : same_end(i);
+      if (schedule_.faults.empty()) expected_end(i);
+    }
+    groups();
+    departures();
+  }
+
+ private:
+  const Ended* end_of(std::size_t operation, Rank rank) const {
+    const auto& ended = record_.ended[operation][rank];
+    return record_.is_left[rank] && ended ? &*ended : nullptr;
+  }
+  Rank ranks() const { return static_cast<Rank>(record_.is_left.size()); }
+  void violates(std::string what) { record_.violations.push_back(std::move(what)); }
+
+  /// Those that are there at the end have heard the same.
+  void same_end(std::size_t i) {
+    std::optional<Rank> first;
+    for (Rank rank = 0; rank < ranks(); ++rank) {
+      const auto* here = end_of(i, rank);
+      if (here == nullptr) continue;
+      if (!first) first = rank;
+      const auto* there = end_of(i, *first);
+      if (*here == *there) continue;
+      return violates(fmt::format("operation {} has ended with {} at rank {}, and with {} at rank {}", i,
+                                  to_text(*there), *first, to_text(*here), rank));
+    }
+  }
+
+  /// Those that have the group have the same, and are in it, and those that are in it have it; without a group all have the same status.
+  void invitation(std::size_t i) {
+    std::optional<Rank> first, unmade;
+    for (Rank rank = 0; rank < ranks(); ++rank) {
+      const auto* end = end_of(i, rank);
+      if (end == nullptr) continue;
+      auto& like = end->is_made() ? first : unmade;
+      if (!like) like = rank;
+    }
+    for (Rank rank = 0; rank < ranks(); ++rank) {
+      const auto* here = end_of(i, rank);
+      if (here == nullptr) continue;
+      const auto* there = end_of(i, first ? *first : *unmade);
+      const bool is_in = first && holds(there->members, rank);
+      const bool is_same = here->members == there->members && here->context == there->context;
+      if (first && (here->is_made() != is_in || (here->is_made() && !is_same)))
+        violates(fmt::format("invitation {} has ended with {} at rank {}, and with {} at rank {}", i,
+                             to_text(*there), *first, to_text(*here), rank));
+      if (!first && here->status != there->status)
+        violates(fmt::format("invitation {} has ended with {} at rank {}, and with {} at rank {}", i,
+                             to_text(*there), *unmade, to_text(*here), rank));
+    }
+  }
+
+  /// Where nothing was lost.
+  void expected_end(std::size_t i) {
+    for (Rank rank = 0; rank < ranks(); ++rank) {
+      const auto* end = end_of(i, rank);
+      // All members may have finalized, or left.
+      const bool is_open = schedule_.operations[i].kind == Kind::join && schedule_.finalizes;
+      if (end == nullptr || is_open || end->status == expected_of(i, rank)) continue;
+      violates(fmt::format("operation {} has ended with {} at rank {}, and nothing was lost", i,
+                           to_text(*end), rank));
+    }
+  }
+
+  pmix_status_t expected_of(std::size_t i, Rank rank) const {
+    const auto& operation = schedule_.operations[i];
+    if (operation.kind == Kind::join && operation.refuses) return PMIX_ERR_NOT_A_MEMBER;
+    if (operation.kind != Kind::invite) return PMIX_SUCCESS;
+    bool has_declined = false, is_silent = false;
+    for (std::size_t m = 0; m < operation.members.size(); ++m) {
+      if (record_.invited[i].count(operation.members[m]) == 0) continue;  // it is a member already
+      has_declined |= operation.answers[m] == Answer::declines;
+      is_silent |= operation.answers[m] == Answer::none;
+    }
+    if (has_declined && !operation.is_optional && !operation.decides) return PMIX_GROUP_INVITE_DECLINED;
+    if (is_silent) return PMIX_ERR_TIMEOUT;
+    return has_declined && rank == operation.target ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
+  }
+
+  /// At the end all that are in a group know the same members, and those that are among these are in it. A process that has finalized hears of no
+  /// change.
+  void groups() {
+    if (schedule_.finalizes) return;
+    for (Rank rank = 0; rank < ranks(); ++rank) {
+      if (!record_.is_left[rank]) continue;
+      for (const auto& [name, members] : record_.groups[rank]) {
+        if (!holds(members, rank))
+          violates(fmt::format("rank {} knows {} with members{}, and is none", rank, name, text_of(members)));
+        for (Rank other = 0; other < ranks(); ++other) {
+          if (!record_.is_left[other] || !holds(members, other)) continue;
+          const auto there = record_.groups[other].find(name);
+          const bool is_same = there != record_.groups[other].end() && there->second == members;
+          if (!is_same)
+            violates(fmt::format(
+                "{} has members{} at rank {}, and{} at rank {}", name, text_of(members), rank,
+                there == record_.groups[other].end() ? " is not known" : text_of(there->second), other));
+        }
+      }
+    }
+  }
+
+  /// A leave is told once to each process.
+  void departures() {
+    for (const auto& [departure, count] : record_.departures) {
+      const auto& [group, of, by] = departure;
+      const auto leaves = std::count_if(schedule_.operations.begin(), schedule_.operations.end(),
+                                        [&, group = group, of = of](const auto& each) {
+                                          return each.kind == Kind::leave && each.group == group &&
+                                                 each.members.front() == of;
+                                        });
+      if (count > static_cast<std::size_t>(leaves))
+        violates(fmt::format("rank {} has heard {} times that rank {} has left {}", by, count, of, group));
+    }
+  }
+
+  const Schedule& schedule_;
+  Record& record_;
+};
+
+}  // namespace
+
+std::string to_text(const Ended& ended) {
+  const auto members = text_of(ended.members);
+  return fmt::format("{}{}{}", ended.status, members.empty() ? "" : " members" + members,
+                     ended.context == 0 ? "" : fmt::format(" context {:x}", ended.context));
+}
+
+void check(const Schedule& schedule, Record& record) {
+  Check(schedule, record).all();
+}
+
+}  // namespace weft::schedules

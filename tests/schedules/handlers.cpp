@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the processes of a schedule hear: ends of their calls, events, questions to their handlers, changes of their groups.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "tests/schedules/processes.hpp"
+#include "weft/pmix_extensions.h"
+
+namespace weft::schedules {
+
+using simulation::World;
+
+namespace {
+
+std::string group_in(const data::Infos& infos) {
+  const auto* info = infos.find(PMIX_GROUP_ID);
+  const bool is_text =
+      info != nullptr && info->value.type == PMIX_STRING && info->value.data.string != nullptr;
+  return is_text ? info->value.data.string : "";
+}
+
+std::optional<Rank> affected_in(const data::Infos& infos) {
+  const auto* info = infos.find(PMIX_EVENT_AFFECTED_PROC);
+  const bool is_proc = info != nullptr && info->value.type == PMIX_PROC && info->value.data.proc != nullptr;
+  return is_proc ? std::optional(info->value.data.proc->rank) : std::nullopt;
+}
+
+bool tells_of_members(pmix_status_t code) {
+  return code == PMIX_GROUP_LEFT || code == PMIX_GROUP_MEMBERSHIP_UPDATE;
+}
+
+}  // namespace
+
+bool Processes::take_words() {
+  bool has_come = false;
+  for (Rank rank = 0; rank < processes_.size(); ++rank)
+    for (auto& word : world_.client(rank).take_words()) {
+      has_come = true;
+      std::visit([&](auto& each) { take(rank, std::move(each)); }, word);
+    }
+  has_news_ |= has_come;
+  return has_come;
+}
+
+// ---- ends of calls
+
+void Processes::take(Rank rank, Client::Ended end) {
+  auto& process = processes_[rank];
+  if (const auto joined = process.joins.find(end.call); joined != process.joins.end()) {
+    const auto number = joined->second;
+    process.joins.erase(joined);
+    parts_[number][rank] = Part::over;
+    return end_of_call(rank, number, std::move(end));
+  }
+  if (process.declines.erase(end.call) != 0) return;
+  if (process.waits != end.call) return violates(fmt::format("rank {} heard twice of one call", rank));
+  if (process.next == process.todo.size()) {
+    process.waits.reset();
+    process.has_finalized = true;
+    world_.client(rank).hang_up();
+    world_.wake(world_.node_of(rank));
+    return;
+  }
+  end_of_call(rank, process.todo[process.next].operation, std::move(end));
+  go_on(process);
+}
+
+void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
+  const auto& operation = schedule_.operations[number];
+  note(rank, number, end.status);
+  Ended heard{end.status, std::move(end.members), end.context};
+  auto& groups = record_.groups[rank];
+  switch (operation.kind) {
+    case Kind::construct:
+    case Kind::invite:
+    case Kind::join:
+      if (heard.is_made()) groups[operation.group] = heard.members;
+      break;
+    case Kind::destruct:
+      groups.erase(operation.group);
+      if (end.status != PMIX_SUCCESS) broken_.emplace(operation.group, number);
+      break;
+    case Kind::leave:
+      if (end.status != PMIX_SUCCESS) break;
+      groups.erase(operation.group);
+      if (!is_joining(rank, operation.group)) processes_[rank].left.insert(operation.group);
+      break;
+    case Kind::get:
+      if (end.status == PMIX_SUCCESS && end.value != card_of(operation.target))
+        violates(fmt::format("rank {} has found another card than that of rank {}", rank, operation.target));
+      break;
+    default:
+      break;
+  }
+  record_.ended[number][rank] = std::move(heard);
+}
+
+/// It has been invited anew before it has heard of the end of its leave.
+bool Processes::is_joining(Rank rank, const std::string& group) const {
+  const auto& joins = processes_[rank].joins;
+  return std::any_of(joins.begin(), joins.end(),
+                     [&](const auto& join) { return schedule_.operations[join.second].group == group; });
+}
+
+// ---- events
+
+void Processes::take(Rank rank, link::EventMessage event) {
+  const auto group = group_in(event.infos);
+  if (event.code == PMIX_GROUP_INVITED) {
+    // One that begins waits until each process has heard of those before it.
+    for (auto i = schedule_.operations.size(); i-- > 0;) {
+      const auto& operation = schedule_.operations[i];
+      const bool is_it = operation.kind == Kind::invite && operation.group == group &&
+                         operation.target == event.source.rank && has_begun_[i] &&
+                         std::binary_search(operation.members.begin(), operation.members.end(), rank);
+      if (!is_it) continue;
+      if (parts_[i].count(rank) == 0) return is_invited(rank, i, event.source);
+      break;
+    }
+    return violates(fmt::format("rank {} is invited to {} once more", rank, group));
+  }
+  if (!tells_of_members(event.code)) return;
+  if (processes_[rank].left.count(group) != 0)
+    violates(fmt::format("rank {} has left {}, and hears event {} of it", rank, group, event.code));
+  if (const auto about = affected_in(event.infos); about && event.code == PMIX_GROUP_LEFT)
+    ++record_.departures[{group, *about, rank}];
+}
+
+void Processes::is_invited(Rank rank, std::size_t number, const pmix_proc_t& leader) {
+  const auto& operation = schedule_.operations[number];
+  const auto place = std::lower_bound(operation.members.begin(), operation.members.end(), rank);
+  const auto m = static_cast<std::size_t>(place - operation.members.begin());
+  parts_[number][rank] = Part::heard;
+  record_.invited[number].insert(rank);
+  if (operation.answers[m] == Answer::none) {
+    parts_[number][rank] = Part::silent;
+    return;
+  }
+  const bool accepts = operation.answers[m] == Answer::accepts;
+  later(world_.now() + operation.pauses[m], [this, rank, number, leader, accepts] {
+    if (is_gone(rank) || processes_[rank].has_finalized) return;
+    const auto& group = schedule_.operations[number].group;
+    if (accepts) processes_[rank].left.erase(group);
+    const auto call = world_.client(rank).join(group, leader, accepts);
+    if (accepts) {
+      processes_[rank].joins.emplace(call, number);
+    } else {
+      processes_[rank].declines.insert(call);
+      parts_[number][rank] = Part::over;
+    }
+    world_.wake(world_.node_of(rank));
+  });
+}
+
+// ---- questions
+
+void Processes::take(Rank rank, link::GroupQuestion question) {
+  const auto group = group_in(question.infos);
+  link::GroupVerdict verdict{question.number, 0, PMIX_SUCCESS, {}};
+  const auto code = question.codes.empty() ? PMIX_SUCCESS : question.codes.front();
+  Time pause{};
+  for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
+    const auto& operation = schedule_.operations[i];
+    if (operation.group != group || is_over(i)) continue;
+    const auto place = std::find(operation.members.begin(), operation.members.end(), rank);
+    if (code == PMIX_GROUP_JOIN_REQUEST && operation.kind == Kind::join) {
+      if (affected_in(question.infos) != operation.members.front()) continue;
+      verdict.was_heard = operation.refuses ? 1 : 0;
+      if (operation.refuses) verdict.status = PMIX_ERR_NOT_A_MEMBER;
+      break;
+    } else if (code != PMIX_GROUP_JOIN_REQUEST && operation.kind == Kind::invite &&
+               place != operation.members.end()) {
+      const bool is_election = code == PMIX_GROUP_LEADER_FAILED;
+      verdict.was_heard = (is_election ? operation.elects : operation.decides) ? 1 : 0;
+      verdict.results = {};
+      if (is_election && operation.elects) verdict.results.add(PMIX_GROUP_LEADER, data::Value::of(true));
+      pause = operation.pauses[static_cast<std::size_t>(place - operation.members.begin())];
+      break;
+    }
+  }
+  const auto shared = std::make_shared<link::GroupVerdict>(std::move(verdict));
+  later(world_.now() + pause, [this, rank, shared] {
+    if (is_gone(rank) || processes_[rank].has_finalized) return;
+    world_.client(rank).answer(std::move(*shared));
+    world_.wake(world_.node_of(rank));
+  });
+}
+
+// ---- changes of groups
+
+void Processes::take(Rank rank, link::GroupChange change) {
+  auto& groups = record_.groups[rank];
+  const auto& process = processes_[rank];
+  if (!change.members.empty()) {
+    if (process.left.count(change.group) != 0)
+      violates(fmt::format("rank {} has left {}, and is told of its members", rank, change.group));
+    groups[change.group] = std::move(change.members);
+    return;
+  }
+  const bool leaves = process.waits && process.next < process.todo.size() &&
+                      operation_of(process).kind == Kind::leave &&
+                      operation_of(process).group == change.group;
+  if (!leaves)
+    violates(fmt::format("rank {} is no member of {} any more, and has not left", rank, change.group));
+  groups.erase(change.group);
+}
+
+}  // namespace weft::schedules

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/schedules/processes.hpp"
+#include "weft/pmix_extensions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::schedules {
+
+using simulation::Client;
+using simulation::World;
+
+namespace {
+
+constexpr const char* key = "card";
+
+/// After the end of the leader's call, or of the leader: what has been sent to a process that is invited has come by then.
+constexpr std::chrono::seconds longest_way{20};
+
+pmix_proc_t proc_of(Rank rank) {
+  return link::make_proc(World::nspace, rank);
+}
+
+server::Procs procs_of(const std::vector<Rank>& ranks) {
+  server::Procs out;
+  for (const auto rank : ranks) out.push_back(proc_of(rank));
+  return out;
+}
+
+data::Infos directives_of(const Operation& operation) {
+  data::Infos out;
+  out.add(PMIX_GROUP_ASSIGN_CONTEXT_ID, data::Value::of(true));
+  if (operation.adjusts) out.add(PMIX_GROUP_FT_COLLECTIVE, data::Value::of(true));
+  if (operation.is_optional) out.add(PMIX_GROUP_OPTIONAL, data::Value::of(true));
+  if (operation.timeout != 0) out.add(PMIX_TIMEOUT, data::Value::of(operation.timeout));
+  return out;
+}
+
+bool is_of_members(Kind kind) {
+  return kind == Kind::invite || kind == Kind::join || kind == Kind::leave;
+}
+
+}  // namespace
+
+std::vector<std::byte> card_of(Rank rank) {
+  return std::vector<std::byte>(50 + rank, static_cast<std::byte>(rank));
+}
+
+Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedule), world_(world) {
+  const auto operations = schedule.operations.size();
+  processes_.resize(world.ranks());
+  for (std::size_t i = 0; i < operations; ++i) {
+    const auto& operation = schedule.operations[i];
+    for (std::size_t m = 0; m < operation.members.size(); ++m) {
+      const bool has_pause = operation.kind != Kind::invite || operation.members[m] == operation.target;
+      processes_[operation.members[m]].todo.push_back({i, has_pause ? operation.pauses[m] : microseconds(0)});
+    }
+  }
+  for (auto& process : processes_)
+    if (!process.todo.empty()) process.next_at = process.todo.front().pause;
+  record_.ended.resize(operations, std::vector<std::optional<Ended>>(world.ranks()));
+  record_.groups.resize(world.ranks());
+  record_.invited.resize(operations);
+  is_skipped_.resize(operations, std::vector<bool>(world.ranks()));
+  has_begun_.resize(operations);
+  parts_.resize(operations);
+  given_up_at_.resize(operations);
+  for (Rank rank = 0; rank < world.ranks(); ++rank) {
+    auto& client = world.client(rank);
+    client.commit(key, card_of(rank));
+    client.subscribe({PMIX_GROUP_INVITED, PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED,
+                      PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEFT,
+                      PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_JOIN_REQUEST});
+    world.wake(world.node_of(rank));
+  }
+  for (Rank rank = 0; rank < world.ranks();) {
+    if (world.client(rank).open() == 0)
+      ++rank;
+    else
+      world.step(world.now() + std::chrono::seconds(1));
+  }
+  for (Rank rank = 0; rank < world.ranks(); ++rank) (void)world.client(rank).take_words();
+}
+
+bool Processes::has_ended(const Process& process) const {
+  return process.next == process.todo.size() && (!schedule_.finalizes || process.has_finalized);
+}
+
+bool Processes::are_done() const {
+  for (Rank rank = 0; rank < processes_.size(); ++rank)
+    if (!is_gone(rank) && !has_ended(processes_[rank])) return false;
+  return true;
+}
+
+Processes::Time Processes::next_time() const {
+  auto out = later_.empty() ? Time::max() : later_.begin()->first;
+  for (Rank rank = 0; rank < processes_.size(); ++rank) {
+    const auto& process = processes_[rank];
+    const bool may_begin = !process.waits && !process.is_blocked && !has_ended(process);
+    if (!is_gone(rank) && may_begin) out = std::min(out, process.next_at);
+  }
+  return out;
+}
+
+// ---- beginning
+
+void Processes::begin_what_is_due() {
+  while (!later_.empty() && later_.begin()->first <= world_.now()) {
+    const auto act = std::move(later_.begin()->second);
+    later_.erase(later_.begin());
+    act();
+    has_news_ = true;
+  }
+  while (std::exchange(has_news_, false))
+    for (auto& process : processes_) process.is_blocked = false;
+  for (Rank rank = 0; rank < processes_.size(); ++rank) begin_next(rank, processes_[rank]);
+}
+
+void Processes::begin_next(Rank rank, Process& process) {
+  const auto may_begin = [&] {
+    return !is_gone(rank) && !process.waits && !process.is_blocked && !has_ended(process) &&
+           process.next_at <= world_.now();
+  };
+  while (may_begin()) begin(rank, process);
+}
+
+void Processes::begin(Rank rank, Process& process) {
+  world_.wake(world_.node_of(rank));
+  if (process.next == process.todo.size()) {
+    process.waits = world_.client(rank).finalize();
+    return;
+  }
+  const auto number = process.todo[process.next].operation;
+  const auto& operation = schedule_.operations[number];
+  if (operation.kind == Kind::invite && operation.target != rank) {
+    process.is_blocked = !is_part_over(number, rank);
+    if (!process.is_blocked) go_on(process);
+    return;
+  }
+  process.is_blocked = !is_ready(rank, number);
+  if (process.is_blocked) return;
+  has_begun_[number] = true;
+  if (call(rank, process, number)) return;
+  is_skipped_[number][rank] = true;
+  go_on(process);
+}
+
+void Processes::go_on(Process& process) {
+  has_news_ = true;
+  process.waits.reset();
+  if (++process.next < process.todo.size()) process.next_at = world_.now() + process.todo[process.next].pause;
+}
+
+/// False: there is nothing to call, because the group is not there, or this process is not in it.
+bool Processes::call(Rank rank, Process& process, std::size_t number) {
+  const auto& operation = schedule_.operations[number];
+  const auto broken = broken_.find(operation.group);
+  if (broken != broken_.end() && broken->second < number) return false;
+  auto& client = world_.client(rank);
+  const bool is_member = record_.groups[rank].count(operation.group) != 0;
+  const bool is_there = std::any_of(record_.groups.begin(), record_.groups.end(),
+                                    [&](const Groups& each) { return each.count(operation.group) != 0; });
+  switch (operation.kind) {
+    case Kind::fence_job:
+      process.waits = client.fence_job(operation.collects);
+      return true;
+    case Kind::fence_set:
+      process.waits = client.fence(procs_of(operation.members), operation.collects);
+      return true;
+    case Kind::construct:
+      if (is_there) return false;  // it could not be ended
+      process.left.erase(operation.group);
+      process.waits =
+          client.construct(operation.group, procs_of(operation.members), directives_of(operation));
+      return true;
+    case Kind::fence_group:
+      if (is_member) process.waits = client.fence_group(operation.group);
+      return is_member;
+    case Kind::destruct:
+      if (is_member) process.waits = client.destruct(operation.group);
+      return is_member;
+    case Kind::get:
+      process.waits = client.get(proc_of(operation.target), key);
+      return true;
+    case Kind::invite:
+      if (is_there && !is_member) return false;
+      process.left.erase(operation.group);
+      process.waits = client.invite(operation.group, procs_of(operation.members), directives_of(operation));
+      return true;
+    case Kind::join:
+      if (is_member || !is_there) return false;
+      process.left.erase(operation.group);
+      process.waits = client.join(operation.group, pmix_proc_t{}, true);
+      return true;
+    case Kind::leave:
+      if (is_member) process.waits = client.leave(operation.group);
+      return is_member;
+  }
+  return false;
+}
+
+// ---- the order of the operations of a group
+
+bool Processes::is_ready(Rank rank, std::size_t number) {
+  const auto& operation = schedule_.operations[number];
+  if (operation.group.empty()) return true;
+  const bool may_make = operation.kind == Kind::construct || operation.kind == Kind::invite;
+  const bool makes = may_make && record_.groups[rank].count(operation.group) == 0;
+  for (std::size_t before = 0; before < number; ++before) {
+    const auto& other = schedule_.operations[before];
+    if (other.group != operation.group) continue;
+    const bool is_collective = other.kind == Kind::fence_group || other.kind == Kind::destruct;
+    const bool is_waited_for = makes ? true
+                               : is_of_members(operation.kind)
+                                   ? !operation.is_loose && (is_collective || other.kind == Kind::construct ||
+                                                             other.kind == Kind::invite)
+                                   : is_of_members(other.kind) && !other.is_loose;
+    if (is_waited_for && !is_over(before)) return false;
+  }
+  return true;
+}
+
+bool Processes::is_over(std::size_t number) {
+  const auto& members = schedule_.operations[number].members;
+  return std::all_of(members.begin(), members.end(), [&](Rank rank) { return is_over(number, rank); });
+}
+
+bool Processes::is_over(std::size_t number, Rank rank) {
+  const auto& operation = schedule_.operations[number];
+  if (is_gone(rank) || is_skipped_[number][rank] || record_.ended[number][rank]) return true;
+  return operation.kind == Kind::invite && operation.target != rank && is_part_over(number, rank);
+}
+
+/// It has answered, and its call has ended, or it is not asked any more.
+bool Processes::is_part_over(std::size_t number, Rank rank) {
+  const auto part = parts_[number].find(rank);
+  const auto leader = schedule_.operations[number].target;
+  if (part != parts_[number].end())
+    return part->second == Part::over || (part->second == Part::silent && is_over(number, leader));
+  if (is_skipped_[number][leader]) return true;
+  if (!is_over(number, leader)) return false;
+  auto& when = given_up_at_[number];
+  if (!when) {
+    when = world_.now() + longest_way;
+    later(*when, [] {});
+  }
+  return *when <= world_.now();
+}
+
+// ---- the end
+
+std::vector<std::string> Processes::who_waits() const {
+  std::vector<std::string> out;
+  for (Rank rank = 0; rank < processes_.size(); ++rank) {
+    const auto& process = processes_[rank];
+    if (is_gone(rank) || has_ended(process)) continue;
+    const bool is_last = process.next == process.todo.size();
+    if (is_last)
+      out.push_back(fmt::format("rank {} waits in its finalize, for ever", rank));
+    else if (process.waits)
+      out.push_back(
+          fmt::format("rank {} waits in operation {}, for ever", rank, process.todo[process.next].operation));
+    else if (!process.joins.empty())
+      out.push_back(fmt::format("rank {} waits for its answer to the invitation of operation {}, for ever",
+                                rank, process.joins.begin()->second));
+  }
+  if (out.empty()) out.emplace_back("the processes wait for one another outside of calls");
+  return out;
+}
+
+void Processes::note(Rank rank, std::size_t operation, pmix_status_t status) {
+  for (const auto each : {std::uint64_t{rank}, std::uint64_t{operation}, static_cast<std::uint64_t>(status),
+                          static_cast<std::uint64_t>(world_.now().count())})
+    digest_ = (digest_ ^ each) * 0x100000001b3u;
+}
+
+}  // namespace weft::schedules

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The processes of a schedule: what each calls, when it may, and what it has heard.
+//
+// Order    A process does its operations one after the other. An invitation it answers in a handler, whatever else it does; its turn in the
+//          order is when its answer has had its end.
+// Groups   Of a group's operations some wait for those before, as the processes of a program would:
+//            a fence, a destruct                  for the invitations, joins and leaves before it, but those that are loose
+//            an invitation, a join, a leave       for what has made the group, and for the fences and destructs before it; a loose leave for
+//                                                 those of its own process alone
+//            what makes a group                   for all before it with that name
+//          No message tells a process of it: it is in the order of the program.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "simulation/world.hpp"
+#include "tests/schedules/record.hpp"
+
+namespace weft::schedules {
+
+/// What a rank publishes at the beginning.
+std::vector<std::byte> card_of(Rank rank);
+
+class Processes {
+ public:
+  /// Each has published its card and registered its handlers. Both outlive it.
+  Processes(const Schedule& schedule, simulation::World& world);
+
+  /// What may begin by now.
+  void begin_what_is_due();
+  /// What has come to the processes. True: something has.
+  bool take_words();
+  /// A process has ended, or a node has been lost.
+  void look_again() { has_news_ = true; }
+  /// When begin_what_is_due() has something to do though nothing comes; nanoseconds::max(): never.
+  std::chrono::nanoseconds next_time() const;
+  bool are_done() const;
+  /// Those that are not: a line each.
+  std::vector<std::string> who_waits() const;
+
+  Record& record() noexcept { return record_; }
+  std::uint64_t digest() const noexcept { return digest_; }
+
+ private:
+  using Time = std::chrono::nanoseconds;
+  using Client = simulation::Client;
+  struct Todo {
+    std::size_t operation;
+    microseconds pause;
+  };
+  struct Process {
+    std::vector<Todo> todo;
+    std::size_t next = 0;
+    Time next_at{};
+    std::optional<Client::Call> waits{};
+    std::map<Client::Call, std::size_t>
+        joins{};  ///< of its handlers, which have accepted an invitation: its operation
+    std::set<Client::Call> declines{};
+    std::set<std::string> left{};  ///< groups that it has left, and not joined again
+    bool is_blocked = false;       ///< until something has come anywhere
+    bool has_finalized = false;
+  };
+  /// Where a process is that has been invited.
+  enum class Part : std::uint8_t {
+    heard,
+    silent,  ///< it does not answer, and waits for the end of the leader's call
+    over,
+  };
+
+  // processes.cpp
+  bool is_gone(Rank rank) const { return world_.client(rank).is_gone(); }
+  bool has_ended(const Process& process) const;
+  const Operation& operation_of(const Process& process) const {
+    return schedule_.operations[process.todo[process.next].operation];
+  }
+  void begin_next(Rank rank, Process& process);
+  void begin(Rank rank, Process& process);
+  bool call(Rank rank, Process& process, std::size_t number);
+  void go_on(Process& process);
+  bool is_ready(Rank rank, std::size_t operation);
+  bool is_over(std::size_t operation);
+  bool is_over(std::size_t operation, Rank rank);
+  bool is_part_over(std::size_t operation, Rank rank);
+  void later(Time at, std::function<void()> act) { later_.emplace(at, std::move(act)); }
+  void note(Rank rank, std::size_t operation, pmix_status_t status);
+  void violates(std::string what) { record_.violations.push_back(std::move(what)); }
+
+  // handlers.cpp
+  void take(Rank rank, Client::Ended end);
+  void take(Rank rank, link::EventMessage event);
+  void take(Rank rank, link::GroupQuestion question);
+  void take(Rank rank, link::GroupChange change);
+  void end_of_call(Rank rank, std::size_t operation, Client::Ended end);
+  bool is_joining(Rank rank, const std::string& group) const;
+  void is_invited(Rank rank, std::size_t operation, const pmix_proc_t& leader);
+
+  const Schedule& schedule_;
+  simulation::World& world_;
+  std::vector<Process> processes_;
+  Record record_;
+  std::vector<std::vector<bool>> is_skipped_;  ///< by operation and rank
+  std::map<std::string, std::size_t>
+      broken_;                   ///< groups whose end, that operation, has failed: no later one is about them
+  std::vector<bool> has_begun_;  ///< a process has called it
+  std::vector<std::map<Rank, Part>> parts_;       ///< of invitations
+  std::vector<std::optional<Time>> given_up_at_;  ///< invitations: those that have not heard do not any more
+  std::multimap<Time, std::function<void()>> later_;
+  bool has_news_ = true;
+  std::uint64_t digest_ = 0;
+};
+
+}  // namespace weft::schedules

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the processes of a run have heard, and what has to be so (checks.cpp).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/link/rank_runs.hpp"
+#include "tests/schedules/schedule.hpp"
+
+namespace weft::schedules {
+
+struct Ended {
+  pmix_status_t status = PMIX_SUCCESS;
+  link::RankRuns members{};
+  std::uint64_t context = 0;
+  bool operator==(const Ended&) const = default;
+  bool is_made() const noexcept { return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS; }
+};
+
+/// A process's own table of groups, as that of a client's library.
+using Groups = std::map<std::string, link::RankRuns>;
+
+struct Record {
+  std::vector<std::vector<std::optional<Ended>>> ended;  ///< by operation and rank
+  std::vector<Groups> groups;                            ///< by rank, at the end
+  std::vector<bool> is_left;                             ///< by rank: it is there, and has been all the time
+  std::vector<std::set<Rank>> invited;                   ///< by operation: those that have heard so
+  struct Departure {
+    std::string group;
+    Rank of = 0, by = 0;
+    auto operator<=>(const Departure&) const = default;
+  };
+  std::map<Departure, unsigned> departures;  ///< how often `by` has heard that `of` has left
+  std::vector<std::string> violations;
+};
+
+std::string to_text(const Ended& ended);
+
+/// What waits at the servers, a line each, as in the report of what is stuck.
+std::vector<std::string> open_at(simulation::World& world);
+
+/// Adds what is wrong of a run that has come to its end.
+void check(const Schedule& schedule, Record& record);
+
+}  // namespace weft::schedules

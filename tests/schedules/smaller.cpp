@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Schedules made smaller, and in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "tests/schedules/schedule.hpp"
+
+namespace weft::schedules {
+
+namespace {
+
+/// What has gone wrong, whatever the numbers in it.
+std::string kind_of(const std::string& violation) {
+  std::string out;
+  for (const auto c : violation)
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '-' && c != ' ') out += c;
+  return out;
+}
+
+}  // namespace
+
+/// One part less at a time, as long as the same goes wrong.
+Schedule shrink(Schedule schedule) {
+  const auto kind = kind_of(run(schedule).violations.front());
+  const auto violates = [&](const Schedule& each) {
+    const auto violations = run(each).violations;
+    return std::any_of(violations.begin(), violations.end(),
+                       [&](const std::string& violation) { return kind_of(violation) == kind; });
+  };
+  const auto without = [&](auto Schedule::*parts) {
+    bool has_shrunk = false;
+    for (std::size_t i = (schedule.*parts).size(); i-- > 0;) {
+      auto less = schedule;
+      (less.*parts).erase((less.*parts).begin() + static_cast<std::ptrdiff_t>(i));
+      if (!violates(less)) continue;
+      schedule = std::move(less);
+      has_shrunk = true;
+    }
+    return has_shrunk;
+  };
+  while (without(&Schedule::operations) | without(&Schedule::faults)) {
+  }
+  for (auto& operation : schedule.operations)
+    for (auto& pause : operation.pauses) {
+      const auto before = std::exchange(pause, microseconds(0));
+      if (!violates(schedule)) pause = before;
+    }
+  return schedule;
+}
+
+std::string to_text(const Schedule& schedule) {
+  auto out = fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns{}\n", schedule.shape.nodes,
+                         schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter,
+                         schedule.finalizes ? "; each rank finalizes" : "");
+  static constexpr const char* kinds[] = {"fence of the job", "fence of ranks", "construct",
+                                          "fence of group",   "destruct",       "get",
+                                          "invite",           "join",           "leave"};
+  static constexpr const char* answers[] = {"", " declines", " no answer"};
+  for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
+    const auto& operation = schedule.operations[i];
+    out += fmt::format("  {}: {}{}{}", i, kinds[static_cast<int>(operation.kind)],
+                       operation.group.empty() ? "" : " ", operation.group);
+    const std::pair<bool, const char*> marks[] = {
+        {operation.collects, "collects"}, {operation.adjusts, "adjusts"}, {operation.is_optional, "optional"},
+        {operation.decides, "decides"},   {operation.elects, "elects"},   {operation.refuses, "refused"},
+        {operation.is_loose, "loose"}};
+    for (const auto& [is_set, text] : marks)
+      if (is_set) out += fmt::format(", {}", text);
+    if (operation.timeout != 0) out += fmt::format(", {} s", operation.timeout);
+    out += ':';
+    if (operation.kind == Kind::invite) out += fmt::format(" by rank {}:", operation.target);
+    if (operation.kind == Kind::get) out += fmt::format(" rank {} by", operation.target);
+    for (std::size_t m = 0; m < operation.members.size(); ++m)
+      out += fmt::format(" {}+{}{}", operation.members[m], operation.pauses[m].count(),
+                         operation.answers.empty() ? "" : answers[static_cast<int>(operation.answers[m])]);
+    out += " us\n";
+  }
+  for (const auto& fault : schedule.faults)
+    out += fmt::format("  at {} us: {} {}\n", fault.at.count(),
+                       fault.kind == Fault::Kind::node_lost ? "loss of node" : "end of rank", fault.which);
+  return out;
+}
+
+}  // namespace weft::schedules
