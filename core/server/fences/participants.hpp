@@ -16,8 +16,8 @@ namespace weft::server {
 /// nor hashes them.
 class Participants {
  public:
-  /// procs: canonical. operation: none but their fences where it is left out. after_loss: what this node asks for where
-  /// another one is lost. Cost: a hash of all of them.
+  /// procs: canonical. operation: none but their fences where it is left out. after_loss: what this node asks
+  /// for where another one is lost. Cost: a hash of all of them.
   explicit Participants(Procs procs, OperationName operation = {},
                         collectives::AfterLoss after_loss = collectives::AfterLoss::ends);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gatherings: which ranks are missing, what other nodes ask of it, and its part in what they do without members of this node.
+// Gatherings: which ranks are missing, what other nodes ask of it, and its part in what they do without
+// members of this node.
 #include <algorithm>
 #include <iterator>
 
@@ -108,8 +109,9 @@ ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
   return out;
 }
 
-/// Another node is in this operation and asks whether our part of it has come, or will. If a participant of this node was lost before any
-/// has called, it never will: then it ends at all nodes, or this node takes part for those that are lost.
+/// Another node is in this operation and asks whether our part of it has come, or will. If a participant of
+/// this node was lost before any has called, it never will: then it ends at all nodes, or this node takes
+/// part for those that are lost.
 void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   const auto part = name ? part_in(*name) : std::nullopt;
@@ -122,8 +124,9 @@ void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   reply(PMIX_SUCCESS, encode(*part));
 }
 
-/// Handlers have aborted a construct at another node. Its members of this node that have called hear it at once, and the others when they call. Where
-/// this node's part is with the others it is too late here, and another node may end it, or none.
+/// Handlers have aborted a construct at another node. Its members of this node that have called hear it at
+/// once, and the others when they call. Where this node's part is with the others it is too late here, and
+/// another node may end it, or none.
 void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   const auto set = name ? jobs_.procs_of(name->procs) : weft::fail(Errc::corrupt);
@@ -140,8 +143,8 @@ void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
   reply(PMIX_SUCCESS, {});
 }
 
-/// The operation that another node is in has participants here that were lost, and none that has called: it never can, or goes on without
-/// them, or a handler decides.
+/// The operation that another node is in has participants here that were lost, and none that has called: it
+/// never can, or goes on without them, or a handler decides.
 void Gatherings::take_part_without(const FenceName& name, const Participants& participants) {
   Meeting meeting{.set = participants.procs()};
   const auto lost = lost_of(meeting);
@@ -165,7 +168,8 @@ void Gatherings::lose_groups(const std::vector<std::string>& names) {
   }
 }
 
-/// No member of this node is left, and others may wait for them in the group's end. It may have ended with them, or be under way for them.
+/// No member of this node is left, and others may wait for them in the group's end. It may have ended with
+/// them, or be under way for them.
 void Gatherings::take_part_in_end(const std::string& name) {
   const auto* group = groups_.table().find(name);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Connect, PMIx_Disconnect, the construct and destruct of groups, and fences of groups: where the participants of this node meet. When all have called, the
-// host is called, or for a group, unless the host makes groups itself, the servers (groups.hpp). The loop's thread only.
+// PMIx_Connect, PMIx_Disconnect, the construct and destruct of groups, and fences of groups: where the
+// participants of this node meet. When all have called, the host is called, or for a group, unless the host
+// makes groups itself, the servers (groups.hpp). The loop's thread only.
 //
 //   gathering --(the last local participant)--> with the host or the other servers --(the answer)--> ended
 //       |
-//       +-----(a participant has ended or left; a deadline has passed; another node knows that it cannot end well)--> ended
+//       +-----(a participant has ended or left; a deadline has passed; another node knows that it cannot end
+//       well)--> ended
 //
-// A construct whose members want to be asked (losses.hpp) goes on gathering while they are, and so does one that goes on with fewer. One that
-// another node has asked about is open here before any participant has called, and so is one in which all that have called are lost.
+// A construct whose members want to be asked (losses.hpp) goes on gathering while they are, and so does one
+// that goes on with fewer. One that another node has asked about is open here before any participant has
+// called, and so is one in which all that have called are lost.
 //
-// What ends for a lost participant ends for those of this node that have not called, too (OwedEnds): one attempt has one end.
+// What ends for a lost participant ends for those of this node that have not called, too (OwedEnds): one
+// attempt has one end.
 //
-// A gathering that ends before it is complete is told to the host as well, with PMIX_LOCAL_COLLECTIVE_STATUS, or to the other servers:
-// participants of other nodes wait for this one.
+// A gathering that ends before it is complete is told to the host as well, with PMIX_LOCAL_COLLECTIVE_STATUS,
+// or to the other servers: participants of other nodes wait for this one.
 #pragma once
 
 #include <list>
@@ -24,13 +28,13 @@
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/fences.hpp"
-#include "core/server/groups/bootstraps.hpp"
-#include "core/server/groups/groups.hpp"
-#include "core/server/groups/invitations.hpp"
-#include "core/server/groups/invited.hpp"
-#include "core/server/groups/losses.hpp"
-#include "core/server/groups/meeting.hpp"
-#include "core/server/groups/owed_ends.hpp"
+#include "core/server/groups/handlers/losses.hpp"
+#include "core/server/groups/invitation/invitations.hpp"
+#include "core/server/groups/invitation/invited.hpp"
+#include "core/server/groups/membership/bootstraps.hpp"
+#include "core/server/groups/operation/groups.hpp"
+#include "core/server/groups/operation/meeting.hpp"
+#include "core/server/groups/operation/owed_ends.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
 
@@ -50,8 +54,8 @@ class Gatherings {
   };
   Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms);
 
-  /// A participant has called, which may name the set in any order. Those of one kind and set belong together; of a group, those of
-  /// its name. waited: at a board, before.
+  /// A participant has called, which may name the set in any order. Those of one kind and set belong
+  /// together; of a group, those of its name. waited: at a board, before.
   void enter(const Requester& from, Meeting::Kind kind, std::string group, Procs procs,
              data::Infos directives, std::chrono::milliseconds waited = {});
   /// The same for the end of a group, whose members are known here.
@@ -70,7 +74,8 @@ class Gatherings {
   // Which ranks are missing, as Fences tells it of fences.
   /// What a local participant has entered.
   std::vector<FencePart> open_parts() const;
-  /// This node's part in an operation that another node has named. Nothing: processes that are not known here.
+  /// This node's part in an operation that another node has named. Nothing: processes that are not known
+  /// here.
   std::optional<FencePart> part_in(const FenceName& name) const;
   /// In which local participants have waited for local participants for `limit`; each once.
   std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
@@ -87,7 +92,8 @@ class Gatherings {
     std::unique_ptr<Timer> deadline{};
   };
   using Open = std::list<Gathering>::iterator;
-  /// In the order of their first calls, found by number and by what calls belong together by: there may be many.
+  /// In the order of their first calls, found by number and by what calls belong together by: there may be
+  /// many.
   class OpenGatherings {
    public:
     auto begin() { return all_.begin(); }

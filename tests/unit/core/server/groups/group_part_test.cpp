@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/groups/group_part.hpp"
+#include "core/server/groups/table/group_part.hpp"
 
 #include <gtest/gtest.h>
 
-#include "core/server/groups/meeting.hpp"
+#include "core/server/groups/operation/meeting.hpp"
 #include "core/store/cards/blob.hpp"
 
 namespace weft::server {
