@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual time.
+// Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual
+// time.
 //
 //   weft_schedules --found
-//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N] [--show]
+//   weft_schedules --cost [--nodes N] [--operations N]
+//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N]
+//   [--show]
 //
-// --found runs those that went wrong once (found.cpp).
-// Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints, made smaller. --show prints the schedule
-// of the first seed, and runs it twice: both runs have to be the same.
+// --found runs those that went wrong once (found.cpp). --cost loses a node that so many operations wait for,
+// and counts messages.
+// Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints,
+// made smaller. --show prints the schedule of the first seed, and runs it twice: both runs have to be the
+// same.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +28,7 @@ struct Options {
   std::uint64_t seed = 1, runs = 1000;
   std::optional<unsigned> seconds;
   Bounds bounds;
-  bool shows = false, runs_found = false;
+  bool shows = false, runs_found = false, counts_cost = false;
 };
 
 std::optional<Options> read(int count, char** words) {
@@ -32,6 +37,10 @@ std::optional<Options> read(int count, char** words) {
     const std::string_view word = words[i];
     if (word == "--show") {
       out.shows = true;
+      continue;
+    }
+    if (word == "--cost") {
+      out.counts_cost = true;
       continue;
     }
     if (word == "--found") {
@@ -97,6 +106,7 @@ int main(int count, char** words) {
   }
   ::setenv("WEFT_LOG", "off", 0);  // a line for each loss says nothing here
   if (options->runs_found) return run_found();
+  if (options->counts_cost) return cost_of_a_loss(options->bounds.most_nodes, options->bounds.most_operations);
   if (options->shows) return show(*options);
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t done = 0;

@@ -98,4 +98,8 @@ Schedule shrink(Schedule schedule);
 
 std::string to_text(const Schedule& schedule);
 
+/// So many operations wait for one node, which is lost. 0: all of them end with that, for at most four messages
+/// a node, together.
+int cost_of_a_loss(std::uint32_t nodes, std::uint32_t operations);
+
 }  // namespace weft::schedules
