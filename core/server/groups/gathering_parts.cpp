@@ -13,12 +13,6 @@ namespace {
 
 using Kind = Meeting::Kind;
 
-/// The one set is in the other.
-bool is_part_of(const Procs& set, const Procs& all) {
-  return std::all_of(set.begin(), set.end(),
-                     [&](const pmix_proc_t& proc) { return events::covers(all, proc); });
-}
-
 }  // namespace
 
 FencePart Gatherings::part_of(const Gathering& gathering) const {
@@ -53,16 +47,6 @@ std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit)
   return out;
 }
 
-const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs& set) const {
-  const auto open = std::find_if(open_.begin(), open_.end(), [&](const Gathering& each) {
-    if (operation_of(each.meeting) != name.operation) return false;
-    // Members here may still call a construct that others have begun again without lost nodes.
-    return is_same(each.meeting.set, set) ||
-           (each.meeting.kind == Kind::construct && is_part_of(set, each.meeting.set));
-  });
-  return open == open_.end() ? nullptr : &*open;
-}
-
 std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
   auto procs = jobs_.procs_of(name.procs);
   if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
@@ -71,7 +55,7 @@ std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
   if (Meeting meeting; !read_operation(name.operation, meeting)) return std::nullopt;
   const Participants participants(std::move(*procs), name.operation);
   const auto attempts = groups_.attempts(participants);
-  const auto* open = find(name, participants.procs());
+  const auto* open = operations_.find(name.operation, participants.procs());
   if (open != nullptr && name.generation == attempts + 1) return part_of(*open);
   auto part = server::part_of(jobs_, {.set = participants.procs()}, name.generation);
   part.name.operation = name.operation;
@@ -87,28 +71,6 @@ FenceName Gatherings::name_of(const Meeting& meeting) const {
           operation_of(meeting)};
 }
 
-/// What this node knows of a construct for Losses: it gathers here, or is with the other nodes.
-ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
-  ConstructFacts out;
-  const auto set = jobs_.procs_of(construct.procs);
-  const auto* open = set ? find(construct, *set) : nullptr;
-  const auto* meeting = open != nullptr ? &open->meeting
-                        : set           ? groups_.under_way(construct.operation, *set)
-                                        : nullptr;
-  if (meeting == nullptr) return out;
-  out.goes_on_smaller = meeting->goes_on_smaller;
-  Procs arrived, leaders;
-  for (const auto& arrival : meeting->arrived) {
-    arrived.push_back(arrival.from.proc());
-    if (is_set(arrival.directives, PMIX_GROUP_LEADER)) leaders.push_back(arrival.from.proc());
-    out.asks |= asks_handlers(arrival);
-  }
-  if (open != nullptr) leaders.insert(leaders.end(), open->leaders.begin(), open->leaders.end());
-  out.arrived = runs_of(arrived);
-  out.leaders = runs_of(leaders);
-  return out;
-}
-
 /// Another node is in this operation and asks whether our part of it has come, or will. If a participant of
 /// this node was lost before any has called, it never will: then it ends at all nodes, or this node takes
 /// part for those that are lost.
@@ -118,8 +80,8 @@ void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
   if (name->operation.is_kept_by_one_server()) return reply(PMIX_SUCCESS, encode(*part));
   const Participants participants(*procs_of(name->procs), name->operation);
-  const bool is_due =
-      find(*name, participants.procs()) == nullptr && name->generation == groups_.attempts(participants) + 1;
+  const bool is_due = operations_.find(name->operation, participants.procs()) == nullptr &&
+                      name->generation == groups_.attempts(participants) + 1;
   if (is_due) take_part_without(*name, participants);
   reply(PMIX_SUCCESS, encode(*part));
 }
@@ -136,7 +98,7 @@ void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
   if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
   meeting.set = *set;
   if (name->generation == groups_.attempts(groups_.participants_of(meeting)) + 1) {
-    const auto* known = find(*name, meeting.set);
+    const auto* known = operations_.find(name->operation, meeting.set);
     fail_for_all(known != nullptr ? by_number(known->number) : add(std::move(meeting)),
                  PMIX_GROUP_CONSTRUCT_ABORT, {});
   }

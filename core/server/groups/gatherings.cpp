@@ -39,17 +39,17 @@ data::Deadline deadline_in(const data::Infos& directives, Loop::TimePoint since)
 }  // namespace
 
 Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms)
-    : loop_(loop), jobs_(jobs), host_(host), groups_(rooms.groups), rooms_(rooms) {
+    : loop_(loop),
+      jobs_(jobs),
+      host_(host),
+      groups_(rooms.groups),
+      rooms_(rooms),
+      operations_(rooms.operations),
+      open_(operations_.gathering) {
   rooms_.bootstraps.on_ready([this](const Requester& from, link::GroupConstruct message) {
     enter(from, Kind::construct, std::move(message.group), std::move(message.procs),
           std::move(message.directives));
   });
-  groups_.on_gathering([this](const Procs& set) {
-    return std::any_of(open_.begin(), open_.end(), [&](const Gathering& each) {
-      return is_of_group(each.meeting) && is_same(each.meeting.set, set);
-    });
-  });
-  rooms_.losses.on_facts([this](const FenceName& construct) { return facts_of(construct); });
   rooms_.memberships.on_left([this](const std::string& group, const pmix_proc_t& proc, const Procs& before) {
     left(group, proc, before);
   });
@@ -230,7 +230,8 @@ void Gatherings::lose_in(Open open, const Lost& lost) {
     return;
   }
   const bool may_ask = meeting.kind == Kind::construct;
-  const bool asks = was_leader || facts_of(name_of(meeting)).asks || groups_.has_other_nodes(meeting.set);
+  const bool asks = was_leader || operations_.facts_of(operation_of(meeting), meeting.set).asks ||
+                    groups_.has_other_nodes(meeting.set);
   if (contains(open->undecided, lost.proc)) return;
   if (!may_ask || !asks) return fail_for_all(open, lost.status, lost.proc);
   open->undecided.push_back(lost.proc);

@@ -16,13 +16,6 @@ Procs procs_or_none(const link::RankRuns& runs) {
 
 }  // namespace
 
-void ConstructFacts::add(const ConstructFacts& other) {
-  asks |= other.asks;
-  goes_on_smaller |= other.goes_on_smaller;
-  arrived.insert(arrived.end(), other.arrived.begin(), other.arrived.end());
-  leaders.insert(leaders.end(), other.leaders.begin(), other.leaders.end());
-}
-
 struct Losses::Case {
   Loss loss;
   Decided decided;
@@ -31,12 +24,14 @@ struct Losses::Case {
   Procs elected{};
 };
 
-Losses::Losses(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events)
-    : jobs_(jobs), peers_(peers), questions_(questions), events_(events) {
+Losses::Losses(const Jobs& jobs, const OpenOperations& operations, PeerCalls& peers, Questions& questions,
+               GroupEvents& events)
+    : jobs_(jobs), operations_(operations), peers_(peers), questions_(questions), events_(events) {
   peers_.on(RequestType::group_facts, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto construct = base::decode<FenceName>(body);
-    if (!construct) return reply(PMIX_ERR_BAD_PARAM, {});
-    reply(PMIX_SUCCESS, base::encode(facts_of_(*construct)));
+    const auto set = construct ? jobs_.procs_of(construct->procs) : weft::fail(Errc::corrupt);
+    if (!set) return reply(PMIX_ERR_BAD_PARAM, {});
+    reply(PMIX_SUCCESS, base::encode(operations_.facts_of(construct->operation, *set)));
   });
 }
 

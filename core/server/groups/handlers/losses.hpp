@@ -24,31 +24,16 @@
 #include "core/server/fences/fence_part.hpp"
 #include "core/server/groups/handlers/decisions.hpp"
 #include "core/server/groups/handlers/questions.hpp"
+#include "core/server/groups/open/open_operations.hpp"
 #include "core/server/groups/table/group_events.hpp"
 #include "core/server/groups/table/peer_calls.hpp"
 
 namespace weft::server {
 
-/// What a node knows of a construct that is open there.
-struct ConstructFacts {
-  static constexpr std::uint16_t wire_version = 2;
-  bool asks = false;             ///< a member there wants handlers to decide
-  bool goes_on_smaller = false;  ///< a member there has said so (PMIX_GROUP_OPTIONAL)
-  link::RankRuns arrived, leaders;
-  void add(const ConstructFacts& other);
-};
-template <class Archive>
-void fields(Archive& archive, ConstructFacts& m) {
-  archive(m.asks, m.goes_on_smaller, m.arrived, m.leaders);
-}
-
 class Losses {
  public:
-  using FactsOf = std::function<ConstructFacts(const FenceName& construct)>;
-
-  Losses(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events);
-  /// What this node knows.
-  void on_facts(FactsOf facts_of) { facts_of_ = std::move(facts_of); }
+  Losses(const Jobs& jobs, const OpenOperations& operations, PeerCalls& peers, Questions& questions,
+         GroupEvents& events);
 
   struct Loss {
     FenceName construct;
@@ -81,10 +66,10 @@ class Losses {
   static link::GroupQuestion question(const Case& loss, std::vector<pmix_status_t> codes);
 
   const Jobs& jobs_;
+  const OpenOperations& operations_;
   PeerCalls& peers_;
   Questions& questions_;
   GroupEvents& events_;
-  FactsOf facts_of_;
 };
 
 }  // namespace weft::server

@@ -23,8 +23,9 @@ constexpr std::chrono::milliseconds registration_pause{20};
 
 }  // namespace
 
-Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups)
-    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups) {
+Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
+                       const OpenOperations& operations)
+    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups), operations_(operations) {
   peers_.on(RequestType::group_bootstrap,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
   peers_.on(RequestType::group_bootstrapped,
@@ -190,7 +191,7 @@ void Bootstraps::keep_ready(const std::string& group, const Procs& members) {
 }
 
 bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
-  return is_constructing_(group, link::runs_of(groups_.set_of_group(members)));
+  return operations_.is_constructing(group, groups_.set_of_group(members));
 }
 
 /// What the lost server has sent to this one is handled before the request to it fails.

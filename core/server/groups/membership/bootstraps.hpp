@@ -78,15 +78,12 @@ void fields(Archive& archive, BootstrapMembers& m) {
 
 class Bootstraps {
  public:
-  Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups);
+  Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
+             const OpenOperations& operations);
 
   /// The members are known: message.procs names them all.
   using OnReady = std::function<void(const Requester&, link::GroupConstruct message)>;
   void on_ready(OnReady ready) { ready_ = std::move(ready); }
-  /// Whether processes of this node wait in a construct of that group, with these members
-  /// (Groups::set_of_group()).
-  using IsConstructing = std::function<bool(const std::string& group, const link::RankRuns& members)>;
-  void on_look(IsConstructing is_constructing) { is_constructing_ = std::move(is_constructing); }
 
   static bool is_for(const link::GroupConstruct& message);
   void enter(const Requester& from, link::GroupConstruct message);
@@ -172,6 +169,7 @@ class Bootstraps {
   const Jobs& jobs_;
   PeerCalls& peers_;
   const Groups& groups_;
+  const OpenOperations& operations_;
   OnReady ready_;
   std::list<WaitingRef> waiting_;
   Boots boots_;
@@ -183,7 +181,6 @@ class Bootstraps {
   /// Of the latest of each name; those whose construct is under way here are not forgotten. When their server
   /// is lost the next one asks for these.
   Latest<std::string, Procs, most_names> latest_members_;
-  IsConstructing is_constructing_;
   std::set<std::pair<std::string, pmix_rank_t>> gone_;
 };
 

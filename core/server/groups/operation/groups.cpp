@@ -14,8 +14,8 @@ constexpr std::chrono::seconds rival_period{1};
 }  // namespace
 
 Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges& exchanges,
-               GroupEvents& events, PeerCalls& peers, GroupBoards& boards, GroupTable& table, Losses& losses,
-               std::uint32_t server)
+               GroupEvents& events, PeerCalls& peers, GroupBoards& boards, GroupTable& table,
+               OpenOperations& operations, Losses& losses, std::uint32_t server)
     : loop_(loop),
       jobs_(jobs),
       gets_(gets),
@@ -26,6 +26,7 @@ Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchange
       boards_(boards),
       server_(server),
       table_(table),
+      operations_(operations),
       losses_(losses) {}
 
 Participants Groups::participants_of(const Meeting& meeting) const {
@@ -78,7 +79,7 @@ void Groups::exchange(const OperationRef& operation) {
   operation->key = key;
   operation->was_over = operation->lost.empty() && !exchanges_.is_open(*key);
   operation->since = loop_.now();
-  open_.emplace(*key, operation);
+  operations_.with_nodes.emplace(*key, operation);
   watch_rivals();
 }
 
@@ -95,11 +96,11 @@ void Groups::watch_deadline(const OperationRef& operation) {
 /// Not at once, and none that has begun since the last look: what another node has ended may be seen after
 /// what it has begun then.
 void Groups::watch_rivals() {
-  if (rival_timer_ || open_.empty()) return;
+  if (rival_timer_ || operations_.with_nodes.empty()) return;
   rival_timer_ = std::make_unique<Timer>(loop_, rival_period, [this] {
     rival_timer_.reset();
     const auto begun_by = loop_.now() - rival_period;
-    for (const auto& [key, operation] : open_)
+    for (const auto& [key, operation] : operations_.with_nodes)
       if (operation->since <= begun_by) {
         exchanges_.end_rivals(key);
         exchanges_.ask_for_dead(key);
@@ -111,7 +112,7 @@ void Groups::watch_rivals() {
 void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   table_.settle();
   operation->deadline.reset();
-  if (operation->key) open_.erase(*operation->key);
+  if (operation->key) operations_.with_nodes.erase(*operation->key);
   if (ended.status == Exchanges::rivals && adjust(*operation)) {
     if (operation->key) exchanges_.go_over(*operation->key);
     return exchange(operation);
@@ -193,7 +194,7 @@ bool Groups::is_of_ended_group(const Meeting& meeting) const {
 
 bool Groups::may_take_part_in(const Meeting& meeting) const {
   if (meeting.kind == Meeting::Kind::construct) return true;
-  if (is_open(meeting.group, meeting.kind)) return false;
+  if (operations_.is_with_nodes(meeting.group, meeting.kind)) return false;
   const auto* group = table_.find(meeting.group);
   auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
   if (!members) return false;
@@ -206,17 +207,9 @@ bool Groups::may_take_part_in(const Meeting& meeting) const {
   return is_same(set_of_group(*members), meeting.set);
 }
 
-bool Groups::is_open(const std::string& group, std::optional<Meeting::Kind> kind) const {
-  const auto is_it = [&](const OperationRef& each) {
-    return each->meeting.group == group && (!kind || each->meeting.kind == *kind);
-  };
-  return std::any_of(open_.begin(), open_.end(), [&](const auto& each) { return is_it(each.second); }) ||
-         std::any_of(asking_.begin(), asking_.end(), is_it);
-}
-
 std::vector<std::pair<FenceName, const Meeting*>> Groups::constructs_led_by(const pmix_proc_t& proc) const {
   std::vector<std::pair<FenceName, const Meeting*>> out;
-  for (const auto& [key, operation] : open_) {
+  for (const auto& [key, operation] : operations_.with_nodes) {
     const auto& meeting = operation->meeting;
     const auto* arrival = meeting.kind == Meeting::Kind::construct ? meeting.find(proc) : nullptr;
     if (arrival != nullptr && is_set(arrival->directives, PMIX_GROUP_LEADER))
@@ -234,7 +227,7 @@ void Groups::tell_aborted(const FenceName& construct, const Procs& set) {
 void Groups::end_exchanges_of(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
   const auto node = peers_.node_of(gone);
   if (!node || *node == peers_.self()) return;  // what this node has begun has its own members in it
-  for (const auto& [key, operation] : open_) {
+  for (const auto& [key, operation] : operations_.with_nodes) {
     const auto& meeting = operation->meeting;
     const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
     if (!is_of_it || is_same(meeting.set, now) || !events::covers(meeting.set, gone)) continue;
@@ -245,17 +238,6 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
                      if (!has_come) abort(key, status);
                    });
   }
-}
-
-const Meeting* Groups::under_way(const OperationName& operation, const Procs& set) const {
-  const auto is_it = [&](const OperationRef& open) {
-    return open->participants.operation() == operation &&
-           (is_same(open->meeting.set, set) || is_same(open->participants, set));
-  };
-  for (const auto& [key, open] : open_)
-    if (is_it(open)) return &open->meeting;
-  const auto asking = std::find_if(asking_.begin(), asking_.end(), is_it);
-  return asking == asking_.end() ? nullptr : &(*asking)->meeting;
 }
 
 void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
@@ -325,7 +307,7 @@ void Groups::fail(const Meeting& meeting, pmix_status_t why) {
 
 std::vector<FencePart> Groups::open_parts() const {
   std::vector<FencePart> out;
-  for (const auto& [key, operation] : open_) {
+  for (const auto& [key, operation] : operations_.with_nodes) {
     auto part = server::part_of(jobs_, operation->meeting, key.second);
     exchanges_.describe(key, part);
     out.push_back(std::move(part));

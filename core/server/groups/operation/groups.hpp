@@ -25,8 +25,8 @@
 
 #include "core/server/fences/card_exchange.hpp"
 #include "core/server/groups/handlers/losses.hpp"
-#include "core/server/groups/operation/board_meetings.hpp"
-#include "core/server/groups/operation/meeting.hpp"
+#include "core/server/groups/open/board_meetings.hpp"
+#include "core/server/groups/open/open_operations.hpp"
 #include "core/server/groups/table/group_events.hpp"
 #include "core/server/groups/table/group_part.hpp"
 #include "core/server/groups/table/group_table.hpp"
@@ -38,7 +38,8 @@ class Groups {
  public:
   /// server: the upper half of context identifiers.
   Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges& exchanges, GroupEvents& events,
-         PeerCalls& peers, GroupBoards& boards, GroupTable& table, Losses& losses, std::uint32_t server);
+         PeerCalls& peers, GroupBoards& boards, GroupTable& table, OpenOperations& operations, Losses& losses,
+         std::uint32_t server);
 
   GroupTable& table() noexcept { return table_; }
   GroupBoards& boards() noexcept { return boards_; }
@@ -74,15 +75,13 @@ class Groups {
   link::RankRuns by_rank(const Procs& procs) const;
   /// As the members of a group are compared: a job that is named rank by rank is the same as its wildcard.
   Procs set_of_group(const Procs& procs) const;
-  /// A meeting of this node that is with the other nodes; null: there is none.
-  const Meeting* under_way(const OperationName& operation, const Procs& set) const;
   /// Those that are with the other nodes, and in which this process of this node has declared itself leader.
   std::vector<std::pair<FenceName, const Meeting*>> constructs_led_by(const pmix_proc_t& proc) const;
   /// To all other nodes: handlers have decided that this attempt of a construct is aborted (Gatherings).
   void tell_aborted(const FenceName& construct, const Procs& set);
   /// One that is with the other nodes ends there, at all of them.
   void abort(const Exchanges::Key& key, pmix_status_t why) {
-    if (open_.count(key) != 0) exchanges_.abort(key, why);
+    if (operations_.with_nodes.count(key) != 0) exchanges_.abort(key, why);
   }
   /// A member has left: fences and destructs of the group that are with the other nodes begin again among
   /// those that are left, or fail. now: its members since.
@@ -111,14 +110,12 @@ class Groups {
   /// The same, told to its members of this node and to those that have left. False: it is not newer.
   bool take_change(const MadeGroup& made, const Procs& left);
   /// A construct of that name is with the other nodes: some of them may know the group before this one does.
-  bool is_constructing(const std::string& name) const { return is_open(name, Meeting::Kind::construct); }
+  bool is_constructing(const std::string& name) const {
+    return operations_.is_with_nodes(name, Meeting::Kind::construct);
+  }
   /// Called when a construct has ended here, well or not.
   void on_constructed(std::function<void(const std::string& name)> constructed) {
     constructed_ = std::move(constructed);
-  }
-  /// Asked before the members of a set get a board: no operation of a group of theirs gathers at the server.
-  void on_gathering(std::function<bool(const Procs& set)> is_gathering) {
-    is_gathering_ = std::move(is_gathering);
   }
   /// Answers a process of this node: it is a member, or why it is not.
   void admit(const Requester& from, pmix_status_t status, const MadeGroup& made);
@@ -128,21 +125,6 @@ class Groups {
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
  private:
-  /// One that all participants of this node are in, and participants of other nodes.
-  struct Operation {
-    Meeting meeting;
-    Participants participants;  ///< of the attempt that is under way, or is next
-    GroupPart own;
-    std::optional<Exchanges::Key> key{};  ///< of the last attempt
-    Loop::TimePoint since{};
-    bool was_over = false;  ///< another node had ended this generation before it began here
-    std::unique_ptr<Timer> deadline{};
-    // Where it goes on without lost nodes:
-    std::set<NodeNumber> lost{};
-    Procs absent{};  ///< members that were there
-  };
-  using OperationRef = std::shared_ptr<Operation>;
-
   bool are_all_here(const Procs& set) const;
   Procs sent_away(std::uint64_t tag, Meeting::Kind kind, const std::string& group, const Procs& set) const;
   GroupPart part_of(const Meeting& meeting);
@@ -154,8 +136,6 @@ class Groups {
   void watch_rivals();
   bool adjust(Operation& operation);
   bool is_of_ended_group(const Meeting& meeting) const;
-  /// With the other nodes, of any kind or of that.
-  bool is_open(const std::string& group, std::optional<Meeting::Kind> kind = {}) const;
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
   void conclude(const Meeting& meeting, MadeGroup made, pmix_status_t status,
                 const link::GroupMembers& members);
@@ -165,7 +145,8 @@ class Groups {
   bool goes_on_after(const OperationRef& operation, const collectives::Loss& loss);
   void ask_handlers(const OperationRef& operation, NodeNumber lost);
   bool is_asking(const OperationRef& operation) const {
-    return std::find(asking_.begin(), asking_.end(), operation) != asking_.end();
+    return std::find(operations_.asking.begin(), operations_.asking.end(), operation) !=
+           operations_.asking.end();
   }
   void give_up(const OperationRef& operation, pmix_status_t why);
   void refuse(const OperationRef& operation, pmix_status_t why);
@@ -196,13 +177,11 @@ class Groups {
   BoardMeetings board_meetings_{boards_};
   const std::uint32_t server_;
   GroupTable& table_;
+  OpenOperations& operations_;
   Losses& losses_;
   std::function<void(const std::string&)> constructed_;
-  std::function<bool(const Procs&)> is_gathering_;
   std::multiset<link::RankRuns> connected_;
   std::uint32_t last_context_ = 0;
-  std::map<Exchanges::Key, OperationRef> open_;  ///< with the other nodes, by their attempt
-  std::vector<OperationRef> asking_;             ///< constructs that wait for what handlers decide
   bool may_exchange_ = true;
   std::unique_ptr<Timer> rival_timer_;  ///< while an operation is under way
 };

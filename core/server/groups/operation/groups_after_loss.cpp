@@ -46,7 +46,7 @@ void Groups::leave_out_lost(Operation& operation) const {
 }
 
 void Groups::ask_handlers(const OperationRef& operation, NodeNumber lost) {
-  asking_.push_back(operation);
+  operations_.asking.push_back(operation);
   watch_deadline(operation);
   const auto& meeting = operation->meeting;
   const FenceName construct{runs_of(meeting.set), operation->key->second, operation_of(meeting)};
@@ -54,14 +54,14 @@ void Groups::ask_handlers(const OperationRef& operation, NodeNumber lost) {
                       members_on(lost, meeting.set), [this, operation](const Losses::Outcome& outcome) {
                         if (!is_asking(operation)) return;  // its deadline has passed
                         if (outcome.status != PMIX_SUCCESS) return give_up(operation, outcome.status);
-                        std::erase(asking_, operation);
+                        std::erase(operations_.asking, operation);
                         begin_again(operation);
                       });
 }
 
 /// The others have begun the next attempt, and wait for this node's part in it.
 void Groups::give_up(const OperationRef& operation, pmix_status_t why) {
-  std::erase(asking_, operation);
+  std::erase(operations_.asking, operation);
   refuse(operation, why);
   answer(operation->meeting, {why, {}, {}});
   tell_constructed(operation->meeting);

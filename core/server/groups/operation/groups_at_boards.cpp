@@ -31,7 +31,8 @@ bool leaves_a_board_of_use(std::string_view key) noexcept {
 /// about how the group lives.
 std::optional<link::GroupMembers> Groups::offer_board(const Meeting& meeting, const GroupOutcome& outcome) {
   const bool waits_for_all = outcome.status == PMIX_SUCCESS && outcome.options.waits_for_all();
-  if (!waits_for_all || meeting.at_board != 0 || meeting.arrived.empty() || is_gathering_(meeting.set))
+  if (!waits_for_all || meeting.at_board != 0 || meeting.arrived.empty() ||
+      operations_.is_gathering(meeting.set))
     return std::nullopt;
   std::map<std::uint64_t, pmix_proc_t> by_place;
   for (const auto& arrival : meeting.arrived) {
@@ -86,7 +87,7 @@ bool Groups::takes(const Requester& from, Meeting::Kind kind, const std::string&
   boards_.came(from.proc(), store::tag_of(act_of(kind), group, adjusts));
   const auto number = board_meetings_.claim(from, kind, group, set);
   if (number == 0) return false;
-  for (const auto& [key, operation] : open_) {
+  for (const auto& [key, operation] : operations_.with_nodes) {
     auto& meeting = operation->meeting;
     const bool is_sooner = deadline && (!meeting.deadline || *deadline < *meeting.deadline);
     if (meeting.at_board != number || !is_sooner) continue;

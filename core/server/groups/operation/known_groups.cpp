@@ -210,7 +210,7 @@ void Groups::drop(const std::string& name) {
   const auto* group = table_.find(name);
   if (group == nullptr || has_live_members(*group, {})) return;
   if (!local_members(*group).empty() && lives_elsewhere(*group)) return;
-  if (!is_open(name)) table_.erase(name);
+  if (!operations_.is_with_nodes(name)) table_.erase(name);
 }
 
 // ---- groups that one server makes for all

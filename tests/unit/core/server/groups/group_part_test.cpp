@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/server/groups/operation/meeting.hpp"
+#include "core/server/groups/open/meeting.hpp"
 #include "core/store/cards/blob.hpp"
 
 namespace weft::server {

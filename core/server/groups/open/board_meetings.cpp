@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/groups/operation/board_meetings.hpp"
+#include "core/server/groups/open/board_meetings.hpp"
 
 #include <algorithm>
 

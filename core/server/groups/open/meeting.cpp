@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/groups/operation/meeting.hpp"
+#include "core/server/groups/open/meeting.hpp"
 
 #include <algorithm>
 #include <iterator>

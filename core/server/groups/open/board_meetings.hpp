@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/server/groups/operation/meeting.hpp"
+#include "core/server/groups/open/meeting.hpp"
 #include "core/server/groups/table/group_boards.hpp"
 
 namespace weft::server {
