@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/events/range.hpp"
-#include "core/server/fences/exchange.hpp"
+#include "core/server/fences/exchange/exchange.hpp"
 
 namespace weft::server {
 

@@ -20,7 +20,7 @@
 #include <vector>
 #include "core/server/loop/loop.hpp"
 
-#include "core/server/fences/card_exchange.hpp"
+#include "core/server/fences/exchange/card_exchange.hpp"
 #include "core/server/groups/attempt.hpp"
 #include "core/server/groups/board_meetings.hpp"
 #include "core/server/groups/group_events.hpp"
