@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptors.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
 #include "core/data/types/value.hpp"
@@ -114,6 +115,7 @@ void Cluster::be_alone() {
 }
 
 Cluster::Opened Cluster::open(const ClusterSpec& spec) {
+  const base::ClosedOnExec closed;  // what the libraries of fabrics open
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;
   if (spec.is_on_one_host) options.preferred = transport::preferred_on_one_host();
@@ -288,6 +290,15 @@ void Cluster::message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_
              "dropped a message that calls itself one of {}, of version {} (here {}): {}; more of them are "
              "counted only",
              name_of(sender), version, mesh::protocol_version, mesh::to_text(why));
+}
+
+Result<void> open_and_log(Cluster& cluster, const ClusterSpec& spec) {
+  const auto opened = cluster.open(spec);
+  const bool is_warning = !opened.is_open || spec.self == 0;
+  if (!opened.note.empty())
+    base::log(is_warning ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::transport,
+              opened.note);
+  return opened.is_open ? Result<void>() : fail(Errc::unreachable, "no way to the other nodes");
 }
 
 }  // namespace weft::server

@@ -163,6 +163,10 @@ class Cluster final : mesh::Watcher, Views::Others {
   std::unique_ptr<Way> way_;                      ///< null: there is none
 };
 
+/// As open(), and its note goes to the log: what all servers would say is said by the first. Errors:
+/// unreachable.
+Result<void> open_and_log(Cluster& cluster, const ClusterSpec& spec);
+
 // Of one that is open:
 inline constexpr Counter<Cluster> collective_counters[] = {
     {"fences.begun", "fences, and operations of groups, that have begun between nodes",

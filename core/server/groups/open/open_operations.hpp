@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/server/fences/exchange.hpp"
+#include "core/server/fences/exchange/exchange.hpp"
 #include "core/server/groups/open/meeting.hpp"
 #include "core/server/groups/table/group_part.hpp"
 #include "core/server/loop/loop.hpp"

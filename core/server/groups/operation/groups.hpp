@@ -23,7 +23,7 @@
 #include <vector>
 #include "core/server/loop/loop.hpp"
 
-#include "core/server/fences/card_exchange.hpp"
+#include "core/server/fences/exchange/card_exchange.hpp"
 #include "core/server/groups/handlers/losses.hpp"
 #include "core/server/groups/open/board_meetings.hpp"
 #include "core/server/groups/open/open_operations.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/host/launch_info.hpp"
+#include "core/server/launch/launch_info.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/link/messages.hpp"
-#include "core/server/host/launch_blob.hpp"
+#include "core/server/launch/launch_blob.hpp"
 
 namespace weft::server {
 namespace {
@@ -118,7 +118,7 @@ TEST(Envars, are_read_in_their_order_or_not_at_all) {
   }
 }
 
-data::Value array_of(data::Infos& infos) {
+data::Value info_array_of(data::Infos& infos) {
   pmix_data_array_t array{PMIX_INFO, infos.size(), infos.data()};
   pmix_value_t raw{};
   raw.type = PMIX_DATA_ARRAY;
@@ -132,7 +132,7 @@ TEST(Envars, in_the_array_of_an_application_are_for_it_alone) {
   second.add(PMIX_APPNUM, data::Value::of(std::uint32_t{1}));
   second.add(PMIX_UNSET_ENVAR, data::Value::of("B"));
   infos.add(PMIX_SET_ENVAR, envar("A", "0", ':'));
-  infos.add(PMIX_APP_INFO_ARRAY, array_of(second));
+  infos.add(PMIX_APP_INFO_ARRAY, info_array_of(second));
   infos.add(PMIX_SET_ENVAR, envar("C", "0", ':'));
   Envars read;
   ASSERT_TRUE(read_envars(infos.data(), infos.size(), read));
@@ -152,11 +152,11 @@ TEST(Envars, in_an_array_that_is_of_no_application_are_refused) {
   for (auto* array : {&of_none, &bad_change}) {
     data::Infos infos;
     infos.add(PMIX_SET_ENVAR, envar("GOOD", "1", ':'));
-    infos.add(PMIX_APP_INFO_ARRAY, array_of(*array));
+    infos.add(PMIX_APP_INFO_ARRAY, info_array_of(*array));
     EXPECT_FALSE(read_envars(infos.data(), infos.size(), read));
   }
   data::Infos infos;
-  infos.add(PMIX_APP_INFO_ARRAY, array_of(of_no_change));
+  infos.add(PMIX_APP_INFO_ARRAY, info_array_of(of_no_change));
   infos.add(PMIX_APP_INFO_ARRAY, data::Value::of(true));
   EXPECT_TRUE(read_envars(infos.data(), infos.size(), read));
   EXPECT_EQ(read, Envars());
@@ -286,7 +286,7 @@ TEST(LaunchInfo, parents_come_first) {
   of_one.add(PMIX_APPNUM, data::Value::of(std::uint32_t{0}));
   of_one.add(PMIX_SET_ENVAR, envar("W", "of an application of the parent", ':'));
   of_parent.add(PMIX_SET_ENVAR, envar("V", "parent", ':'));
-  of_parent.add(PMIX_APP_INFO_ARRAY, array_of(of_one));
+  of_parent.add(PMIX_APP_INFO_ARRAY, info_array_of(of_one));
   made_and_read(launcher, "parent", of_parent);
   of_child.add(PMIX_PARENT_ID, data::Value::of_proc(link::make_proc("parent", PMIX_RANK_WILDCARD)));
   of_child.add(PMIX_PREPEND_ENVAR, envar("V", "child", ':'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/fences/generated_info.hpp"
+#include "core/server/fences/exchange/generated_info.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/host/envar_patterns.hpp"
+#include "core/server/launch/envar_patterns.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/fences/contribution.hpp"
+#include "core/server/fences/exchange/contribution.hpp"
 
 #include <zstd.h>
 

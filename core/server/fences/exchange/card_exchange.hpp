@@ -13,9 +13,9 @@
 #include "core/server/cards/cards.hpp"
 #include "core/server/cards/gets.hpp"
 #include "core/server/counter.hpp"
-#include "core/server/fences/contribution.hpp"
-#include "core/server/fences/exchange.hpp"
-#include "core/server/fences/generated_info.hpp"
+#include "core/server/fences/exchange/contribution.hpp"
+#include "core/server/fences/exchange/exchange.hpp"
+#include "core/server/fences/exchange/generated_info.hpp"
 #include "core/server/host/host.hpp"
 
 namespace weft::server {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/host/user_parameter.hpp"
+#include "core/server/launch/user_parameter.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contributions to a full fence: there and back, what is compressed and what is not, and bytes that no server
 // of ours wrote.
-#include "core/server/fences/contribution.hpp"
+#include "core/server/fences/exchange/contribution.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/fences/exchange.hpp"
+#include "core/server/fences/exchange/exchange.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/host/launch_blob.hpp"
+#include "core/server/launch/launch_blob.hpp"
 
 #include <xxhash.h>
 

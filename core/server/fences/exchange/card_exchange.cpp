@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/fences/card_exchange.hpp"
+#include "core/server/fences/exchange/card_exchange.hpp"
 
 #include <algorithm>
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/server/host/envar_patterns.hpp"
-#include "core/server/host/launch_blob.hpp"
+#include "core/server/launch/envar_patterns.hpp"
+#include "core/server/launch/launch_blob.hpp"
 
 namespace weft::server {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/host/fabric_plan.hpp"
+#include "core/server/launch/fabric_plan.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of calls of the host that the server does not come to.
-#include "core/server/waits.hpp"
+#include "core/server/loop/waits.hpp"
 
 #include <gtest/gtest.h>
 

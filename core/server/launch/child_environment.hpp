@@ -12,7 +12,7 @@
 
 #include "base/threads/published.hpp"
 #include "core/server/connections/tokens.hpp"
-#include "core/server/host/launch_info.hpp"
+#include "core/server/launch/launch_info.hpp"
 #include "core/store/segment/job_view.hpp"
 
 namespace weft::server {

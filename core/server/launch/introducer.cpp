@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/cluster/introducer.hpp"
+#include "core/server/launch/introducer.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "base/descriptors.hpp"
 #include "base/log_format.hpp"
 
 namespace weft::server {
@@ -23,7 +22,6 @@ Introducer::Opened Introducer::open(Loop& loop, std::string host, FabricPlan& pl
              [here = made.get()](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
                here->take(from, body, reply);
              });
-  const base::ClosedOnExec closed;  // what the libraries of fabrics open
   auto opened = cluster.open(spec);
   if (!opened.is_open) return {nullptr, std::move(opened.note)};
   std::copy_n(key.data(), plan.key.size(), plan.key.begin());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/server/cluster/cluster.hpp"
-#include "core/server/host/fabric_plan.hpp"
+#include "core/server/launch/fabric_plan.hpp"
 
 namespace weft::server {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/host/envars.hpp"
+#include "core/server/launch/envars.hpp"
 
 #include <cstdlib>
 #include <cstring>

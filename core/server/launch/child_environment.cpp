@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/host/child_environment.hpp"
+#include "core/server/launch/child_environment.hpp"
 
 #include <algorithm>
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/wire.hpp"
-#include "core/server/host/envars.hpp"
-#include "core/server/host/fabric_plan.hpp"
+#include "core/server/launch/envars.hpp"
+#include "core/server/launch/fabric_plan.hpp"
 #include "transport/mesh/version.hpp"
 
 namespace weft::server {

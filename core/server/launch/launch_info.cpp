@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/host/launch_info.hpp"
+#include "core/server/launch/launch_info.hpp"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "base/settings.hpp"
 #include "core/data/names/directive.hpp"
 #include "core/link/messages.hpp"
-#include "core/server/host/user_parameter.hpp"
+#include "core/server/launch/user_parameter.hpp"
 
 extern char** environ;
 
