@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rooms of a server, in the order in which they know each other: each may call those above it, and none below.
-// What comes up again comes as the completion of an operation. The loop's thread only.
+// The rooms of a server, in the order in which they know each other: each may call those above it, and none
+// below. What comes up again comes as the completion of an operation. The loop's thread only.
 #pragma once
 
 #include <algorithm>

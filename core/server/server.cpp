@@ -220,7 +220,8 @@ void Server::run() {
 }
 
 void Server::end_loop() {
-  // What is left of an abandoned server accepts none: without this a process that connects would wait for ever.
+  // What is left of an abandoned server accepts none: without this a process that connects would wait for
+  // ever.
   if (is_abandoned_) return door_->close();
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
   loop_.post([&is_past_end] { is_past_end = true; });

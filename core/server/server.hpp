@@ -3,13 +3,14 @@
 // for jobs and clients is done by the rooms (rooms.hpp), and the host's calls are the matter of
 // Registrations, Launch, HostData, and api.cpp.
 //
-// Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's thread, or, where the host
-//           turns the loop by its calls (PMIX_EXTERNAL_PROGRESS), to the thread of the host that does, one at a time. What locks
-//           for itself: the event registry, HostData, LaunchInfo, the host's attributes, Waits.
-//           Host upcalls and user callbacks run on the loop's thread, outside all locks.
-// End       stop(), then the wait of its caller for the calls of other threads, then the destructor. What a call asked for and
-//           the loop did not come to is answered with PMIX_ERR_INIT: to a thread that waits by stop(), to a callback by the
-//           destructor.
+// Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's
+//           thread, or, where the host turns the loop by its calls (PMIX_EXTERNAL_PROGRESS), to the thread of
+//           the host that does, one at a time. What locks for itself: the event registry, HostData,
+//           LaunchInfo, the host's attributes, Waits. Host upcalls and user callbacks run on the loop's
+//           thread, outside all locks.
+// End       stop(), then the wait of its caller for the calls of other threads, then the destructor. What a
+//           call asked for and the loop did not come to is answered with PMIX_ERR_INIT: to a thread that
+//           waits by stop(), to a callback by the destructor.
 #pragma once
 
 #include <asio/executor_work_guard.hpp>
@@ -69,8 +70,9 @@ class Server final : ClientConnection::Owner {
   const pmix_proc_t& self() const noexcept { return self_; }
   bool on_loop() const noexcept { return driver_.is_here(); }
   void run_later(std::function<void()> task) { calls_.run_later(std::move(task)); }
-  /// Calls start(done), on this thread, and waits until done(status) is called; on the loop it goes on serving meanwhile. What
-  /// start is given must own what it writes to: the wait ends with PMIX_ERR_INIT where the server ends first.
+  /// Calls start(done), on this thread, and waits until done(status) is called; on the loop it goes on
+  /// serving meanwhile. What start is given must own what it writes to: the wait ends with PMIX_ERR_INIT
+  /// where the server ends first.
   pmix_status_t await(const std::function<void(Done)>& start);
   Registrations& registrations() noexcept { return *registrations_; }
   Launch& launch() noexcept { return *launch_; }

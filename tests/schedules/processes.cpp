@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* key = "card";
 
-/// After the end of the leader's call, or of the leader: what has been sent to a process that is invited has come by then.
+/// After the end of the leader's call, or of the leader: what has been sent to a process that is invited has
+/// come by then.
 constexpr std::chrono::seconds longest_way{20};
 
 pmix_proc_t proc_of(Rank rank) {

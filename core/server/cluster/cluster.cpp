@@ -21,7 +21,8 @@ namespace {
 constexpr std::uint16_t engine_messages = 1;
 constexpr std::uint16_t rpc_messages = 2;
 
-// Bytes of a full fence that are sent before any node knows how many they are: among few nodes another phase costs more than that.
+// Bytes of a full fence that are sent before any node knows how many they are: among few nodes another phase
+// costs more than that.
 constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 
 constexpr NodeNumber most_nodes = 1u << 20;
@@ -234,8 +235,8 @@ std::vector<NodeNumber> Cluster::others() const {
 bool Cluster::turn(bool may_rest) {
   if (!way_) return false;
   bool happened = way_->fabric->turn(may_rest);
-  // What ends because of a loss ends in the next turn, when the loss has been announced: so the host hears of it before it
-  // hears of what clients do about it.
+  // What ends because of a loss ends in the next turn, when the loss has been announced: so the host hears of
+  // it before it hears of what clients do about it.
   if (lost_.empty()) happened |= way_->engine.progress() != 0;
   happened |= way_->rpc.progress() != 0;
   happened |= way_->views.progress();

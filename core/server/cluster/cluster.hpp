@@ -98,8 +98,8 @@ class Cluster final : mesh::Watcher, Views::Others {
 
   /// Where this server is, for the others: number, host name, contact. REQUIRES: is_open().
   std::vector<std::byte> contact() const;
-  /// A contact that contact() made. Returns why it is refused, as a line for the user; empty: it is not. A node that speaks
-  /// another version counts as lost. REQUIRES: is_open().
+  /// A contact that contact() made. Returns why it is refused, as a line for the user; empty: it is not. A
+  /// node that speaks another version counts as lost. REQUIRES: is_open().
   std::string add(Bytes contact);
   /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;

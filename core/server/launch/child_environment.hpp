@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a child of the host needs to find this server, as environment variables. Any thread; never waits for the loop. set_up()
-// takes no lock, so that a host may call it in a child that it has forked.
+// What a child of the host needs to find this server, as environment variables. Any thread; never waits for
+// the loop. set_up() takes no lock, so that a host may call it in a child that it has forked.
 #pragma once
 
 #include <unistd.h>
@@ -19,8 +19,8 @@ namespace weft::server {
 
 class ChildEnvironment {
  public:
-  /// socket: name of the server's; socket_file: path of that which is a file, or empty; server_fd: of the server's memory; jobs: the
-  /// segment itself.
+  /// socket: name of the server's; socket_file: path of that which is a file, or empty; server_fd: of the
+  /// server's memory; jobs: the segment itself.
   ChildEnvironment(const Tokens& tokens, std::string socket, std::string socket_file, int server_fd,
                    shm::SegmentBytes jobs)
       : tokens_(tokens),
@@ -35,8 +35,8 @@ class ChildEnvironment {
   void add(std::string nspace, Envars envars);
   /// The namespace has ended.
   void forget(std::string_view nspace);
-  /// env: malloc'ed strings, as execve takes it. PMIX_SUCCESS, PMIX_ERR_NOMEM, PMIX_ERR_NOT_FOUND (something is for one application, and no
-  /// job map says of which this process is: `env` is unchanged).
+  /// env: malloc'ed strings, as execve takes it. PMIX_SUCCESS, PMIX_ERR_NOMEM, PMIX_ERR_NOT_FOUND (something
+  /// is for one application, and no job map says of which this process is: `env` is unchanged).
   pmix_status_t set_up(const pmix_proc_t& proc, char*** env) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a launcher has done to the environment of its job's processes: PMIX_SET_ENVAR and its like, in their order.
-// Source: PMIx Standard, chapter "Process Management", attributes of PMIx_Spawn.
+// What a launcher has done to the environment of its job's processes: PMIX_SET_ENVAR and its like, in their
+// order. Source: PMIx Standard, chapter "Process Management", attributes of PMIx_Spawn.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ void fields(Archive& archive, Envar& m) {
 bool is_valid(const Envar& envar) noexcept;
 using Envars = std::vector<Envar>;
 
-/// Appends what `infos` have of these attributes, in their order; others are passed over. Those in a PMIX_APP_INFO_ARRAY are for the
-/// application whose PMIX_APPNUM stands beside them. Errors: invalid: one of another type, or whose name is none; an array of them without
-/// PMIX_APPNUM. Nothing is appended then.
+/// Appends what `infos` have of these attributes, in their order; others are passed over. Those in a
+/// PMIX_APP_INFO_ARRAY are for the application whose PMIX_APPNUM stands beside them. Errors: invalid: one of
+/// another type, or whose name is none; an array of them without PMIX_APPNUM. Nothing is appended then.
 Result<void> read_envars(const pmix_info_t* infos, std::size_t count, Envars& out);
 
 /// env: malloc'ed strings, as execve takes it. Errors: no_memory.

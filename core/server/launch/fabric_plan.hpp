@@ -27,9 +27,9 @@ struct FabricPlan {
 
   /// PMIX_SETUP_APP_NONENVARS or _ALL is among the directives.
   static bool is_wanted(const pmix_info_t* infos, std::size_t count);
-  /// The nodes and members of a launch, by PMIX_NODE_MAP and PMIX_PROC_MAP; without a process map all nodes have ranks. Nothing: it is
-  /// not wanted, there is no node map, or fewer than two nodes with ranks. Errors: invalid (a map that cannot be read, or the
-  /// two do not fit).
+  /// The nodes and members of a launch, by PMIX_NODE_MAP and PMIX_PROC_MAP; without a process map all nodes
+  /// have ranks. Nothing: it is not wanted, there is no node map, or fewer than two nodes with ranks. Errors:
+  /// invalid (a map that cannot be read, or the two do not fit).
   static Result<std::optional<FabricPlan>> wanted_by(const pmix_info_t* infos, std::size_t count);
   /// The names of all nodes. Errors: those of parse_node_map.
   Result<std::vector<std::string>> nodes() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The launcher's part in the making of a cluster: the servers of the nodes send it their contacts, and when the last has, it replies with all
-// of them. It has the number behind those of the nodes, and an endpoint of its own. docs/design/launch.md.
+// The launcher's part in the making of a cluster: the servers of the nodes send it their contacts, and when
+// the last has, it replies with all of them. It has the number behind those of the nodes, and an endpoint of
+// its own. docs/design/launch.md.
 #pragma once
 
 #include <map>

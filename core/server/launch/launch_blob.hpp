@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of launch information: what a launcher's server packs for the nodes of a job. It travels by roads that are not known here
-// (a launch message, a file, a variable), so it says of which namespace it is and ends in a checksum: bytes that are cut, changed, of another
-// version or of another namespace are refused whole. docs/design/nodes.md.
+// The bytes of launch information: what a launcher's server packs for the nodes of a job. It travels by roads
+// that are not known here (a launch message, a file, a variable), so it says of which namespace it is and
+// ends in a checksum: bytes that are cut, changed, of another version or of another namespace are refused
+// whole. docs/design/nodes.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A launcher's server and those of the nodes in one process: launch information makes a cluster of the latter.
+// A launcher's server and those of the nodes in one process: launch information makes a cluster of the
+// latter.
 #include "core/server/launch/launch.hpp"
 
 #include <gtest/gtest.h>
