@@ -2,7 +2,7 @@
 // Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual time.
 //
 //   weft_schedules --found
-//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N] [--show]
+//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N] [--pauses] [--show]
 //
 // --found runs those that went wrong once (found.cpp).
 // Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints, made smaller. --show prints the schedule
@@ -32,6 +32,10 @@ std::optional<Options> read(int count, char** words) {
     const std::string_view word = words[i];
     if (word == "--show") {
       out.shows = true;
+      continue;
+    }
+    if (word == "--pauses") {
+      out.bounds.draws_pauses = true;
       continue;
     }
     if (word == "--found") {

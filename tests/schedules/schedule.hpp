@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct Operation {
     invite,       ///< by `target`, of the other members: to a new group, or to one that it is in
     join,         ///< one process asks the members of a group to be let in
     leave,        ///< one process leaves a group
+    connect,      ///< of the members
+    disconnect,   ///< of members that are connected
+    notify,       ///< one process raises an event
+    commit,       ///< one process publishes another key, named by the number of this operation
   };
   /// What a process does that is invited.
   enum class Answer : std::uint8_t { accepts, declines, none };
@@ -38,6 +43,8 @@ struct Operation {
   bool collects = false;  ///< fences: with the cards
   bool adjusts = false;   ///< construct, invite: goes on without members that are lost or have left
   Rank target = 0;        ///< get, invite
+  std::optional<std::size_t> late{};  ///< get: of the key that this operation commits, before or after it; nothing: of the first card
+  bool is_local = false;              ///< notify: for the processes of its node
   // Of invitations:
   std::vector<Answer> answers{};  ///< of each member; that of the leader is not asked
   bool is_optional = false;       ///< goes on without those that do not come
@@ -54,10 +61,15 @@ using Kind = Operation::Kind;
 using Answer = Operation::Answer;
 
 struct Fault {
-  enum class Kind : std::uint8_t { process_ends, node_lost };
+  enum class Kind : std::uint8_t {
+    process_ends,
+    node_lost,
+    node_pauses,  ///< it does nothing for a time, which may be so long that the others take it for lost
+  };
   Kind kind = Kind::process_ends;
   std::uint32_t which = 0;  ///< rank, or node
   microseconds at{};        ///< since the job began
+  microseconds pause{};     ///< node_pauses
 };
 
 struct Schedule {
@@ -70,6 +82,7 @@ struct Schedule {
 struct Bounds {
   std::uint32_t most_nodes = 4, most_ranks_a_node = 3, most_operations = 8;
   std::uint32_t most_faults = 3;
+  bool draws_pauses = false;
 };
 
 /// What messages and reads cost in a drawn schedule, without jitter.

@@ -30,4 +30,30 @@ std::vector<std::string> open_at(simulation::World& world) {
   return out;
 }
 
+std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left, bool has_missed) {
+  std::vector<std::string> out;
+  for (server::NodeNumber number = 0; number < world.nodes(); ++number) {
+    if (!is_left[number]) continue;
+    auto& node = *world.node(number);
+    auto& rooms = node.rooms();
+    for (const auto& part : rooms.fences.open_parts())
+      out.push_back("nothing is called, and still open is " + text_of(number, part));
+    for (const auto& part : rooms.gatherings.open_parts())
+      out.push_back("nothing is called, and still open is " + text_of(number, part));
+    const std::pair<const char*, std::size_t> counts[] = {
+        {"collectives", node.cluster().engine().open().size()},
+        {"undecided collectives", node.cluster().engine().has_undecided() ? 1 : 0},
+        {"bytes of early messages", has_missed ? 0 : node.cluster().engine().early_bytes()},
+        {"Gets", rooms.gets.waiting()},
+        {"questions", rooms.questions.open()},
+        {"acceptances of invitations", rooms.invited.joining()},
+        {"orphaned invitations", rooms.orphans.open()},
+        {"changes of members", rooms.memberships.open()},
+    };
+    for (const auto& [what, count] : counts)
+      if (count != 0) out.push_back(fmt::format("nothing is called, and node {} keeps {} {}", number, count, what));
+  }
+  return out;
+}
+
 }  // namespace weft::schedules

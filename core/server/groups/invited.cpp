@@ -2,6 +2,7 @@
 #include "core/server/groups/invited.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/server/fences/local_part.hpp"
 
@@ -68,6 +69,10 @@ bool Invited::may_come(const pmix_proc_t& proc) const {
 }
 
 void Invited::answer(const Entry& entry, pmix_status_t status) {
+  if (auto* told = told_.find(entry.name); told != nullptr && told->next) {
+    told->late.emplace_back(entry.proc, status);
+    return;
+  }
   peers_.send(entry.name.coordinator, RequestType::group_answer,
               base::encode(InvitationAnswer{entry.name.number, entry.proc, status, {}}), nullptr);
 }
@@ -215,7 +220,7 @@ bool Invited::is_handed_over(const InvitationName& name) const {
 
 std::optional<OrphanPart> Invited::hand_over(const InvitationName& name, NodeNumber next) {
   auto* told = told_.find(name);
-  if (told == nullptr) return std::nullopt;
+  if (told == nullptr || told->next == next) return std::nullopt;  // or that server has it already
   told->next = next;
   Procs invited;
   for (const auto& entry : open_)
@@ -244,8 +249,10 @@ void Invited::adopted(NodeNumber by, const OrphanAdopted& word) {
   auto told = std::move(*found);
   told_.erase(word.name);
   told.next.reset();
+  const auto late = std::exchange(told.late, {});
   for (auto& entry : open_)
     if (entry.name == word.name) entry.name = now;
+  for (const auto& [proc, status] : late) answer({now, told.group, told.leader, proc}, status);
   keep(now, std::move(told));
   const auto joining = joining_;
   for (const auto& each : joining) {

@@ -47,6 +47,8 @@ class Invited {
 
   /// This node's part in an invitation that another node has named, or in a question to its processes.
   FencePart part_in(const FenceName& name) const;
+  /// Processes of this node that have accepted, and have not heard what came of it.
+  std::size_t joining() const noexcept { return joining_.size(); }
 
  private:
   struct Entry {
@@ -73,6 +75,8 @@ class Invited {
     InvitationTerms terms;
     std::optional<NodeNumber> next{};  ///< the coordinator is lost, and that server follows it
     std::vector<std::byte> made{};
+    /// Answers that came meanwhile, for the server that follows: it counts on these processes.
+    std::vector<std::pair<pmix_proc_t, pmix_status_t>> late{};
   };
   using JoiningRef = std::shared_ptr<Joining>;
 

@@ -27,6 +27,8 @@ class Orphans {
   Orphans(const Jobs& jobs, PeerCalls& peers, Invited& invited, Invitations& invitations);
 
   void node_lost(NodeNumber node);
+  /// Invitations for which this server is about to follow a lost one.
+  std::size_t open() const noexcept { return open_.size(); }
 
  private:
   /// What the nodes know of one.
