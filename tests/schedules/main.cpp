@@ -2,8 +2,9 @@
 // Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual time.
 //
 //   weft_schedules --found
-//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N] [--pauses] [--show]
+//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N] [--pauses] [--all] [--show]
 //
+// --pauses also draws servers that do nothing for a time. --all goes on behind one that goes wrong, and tells its seed.
 // --found runs those that went wrong once (found.cpp).
 // Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints, made smaller. --show prints the schedule
 // of the first seed, and runs it twice: both runs have to be the same.
@@ -23,7 +24,7 @@ struct Options {
   std::uint64_t seed = 1, runs = 1000;
   std::optional<unsigned> seconds;
   Bounds bounds;
-  bool shows = false, runs_found = false;
+  bool shows = false, runs_found = false, runs_all = false;
 };
 
 std::optional<Options> read(int count, char** words) {
@@ -32,6 +33,10 @@ std::optional<Options> read(int count, char** words) {
     const std::string_view word = words[i];
     if (word == "--show") {
       out.shows = true;
+      continue;
+    }
+    if (word == "--all") {
+      out.runs_all = true;
       continue;
     }
     if (word == "--pauses") {
@@ -103,7 +108,7 @@ int main(int count, char** words) {
   if (options->runs_found) return run_found();
   if (options->shows) return show(*options);
   const auto begin = std::chrono::steady_clock::now();
-  std::uint64_t done = 0;
+  std::uint64_t done = 0, violating = 0;
   for (; done < options->runs; ++done) {
     if (options->seconds &&
         std::chrono::steady_clock::now() - begin > std::chrono::seconds(*options->seconds))
@@ -112,6 +117,12 @@ int main(int count, char** words) {
     const auto schedule = draw(seed, options->bounds);
     const auto outcome = run(schedule);
     if (outcome.violations.empty()) continue;
+    ++violating;
+    if (options->runs_all) {
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), outcome.violations.front().c_str());
+      std::fflush(stdout);
+      continue;
+    }
     std::printf("seed %llu: %s", static_cast<unsigned long long>(seed), to_text(schedule).c_str());
     tell(outcome);
     const auto smaller = shrink(schedule);
@@ -120,9 +131,10 @@ int main(int count, char** words) {
     return 1;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::printf("%llu schedules without a violation, in %.1f s\n", static_cast<unsigned long long>(done),
-              took.count());
-  return 0;
+  if (violating != 0) std::printf("%llu went wrong of ", static_cast<unsigned long long>(violating));
+  std::printf("%llu schedules%s, in %.1f s\n", static_cast<unsigned long long>(done),
+              violating == 0 ? " without a violation" : "", took.count());
+  return violating == 0 ? 0 : 1;
 }
 
 }  // namespace
