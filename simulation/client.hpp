@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process of a job, as its server sees it: the messages of its socket, its place at the job's board, its card. It never waits: look() says
-// what has come. Its handlers are the owner's: events, questions and changes of groups come as words among the ends of calls.
+// A process of a job, as its server sees it: the messages of its socket, its place at the job's board, its
+// card. It never waits: look() says what has come. Its handlers are the owner's: events, questions and
+// changes of groups come as words among the ends of calls.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server of a node without threads, listener and clock: its rooms, its loop, the mesh and the engine, over an endpoint of a simulated
-// network. Whatever turns it is the owner's.
+// The server of a node without threads, listener and clock: its rooms, its loop, the mesh and the engine,
+// over an endpoint of a simulated network. Whatever turns it is the owner's.
 #pragma once
 
 #include <asio/io_context.hpp>

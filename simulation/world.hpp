@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cluster in one process and in virtual time: servers, their clients, the network between them. step() lets one thing happen: a node whose
-// turn is due has a round, and where there is none the time passes. Which of several nodes is next is drawn from the seed, so the same seed and
-// the same calls give the same run.
+// A cluster in one process and in virtual time: servers, their clients, the network between them. step() lets
+// one thing happen: a node whose turn is due has a round, and where there is none the time passes. Which of
+// several nodes is next is drawn from the seed, so the same seed and the same calls give the same run.
 #pragma once
 
 #include <chrono>

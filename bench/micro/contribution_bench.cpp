@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/data/types/value.hpp"
-#include "core/server/fences/contribution.hpp"
+#include "core/server/fences/exchange/contribution.hpp"
 #include "core/store/cards/card.hpp"
 #include "pmix_common.h"
 

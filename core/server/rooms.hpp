@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rooms of a server, in the order in which they know each other: each may call those above it, and none below.
-// What comes up again comes as the completion of an operation. The loop's thread only.
+// The rooms of a server, in the order in which they know each other: each may call those above it, and none
+// below. What comes up again comes as the completion of an operation. The loop's thread only.
 #pragma once
 
 #include <algorithm>
@@ -45,16 +45,17 @@ struct Rooms {
         peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
-        losses(jobs, peers, questions, group_events),
+        losses(jobs, group_operations, peers, questions, group_events),
         groups(loop, jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
-               losses, self.rank),
-        bootstraps(loop, jobs, peers, groups),
+               group_operations, losses, self.rank),
+        bootstraps(loop, jobs, peers, groups, group_operations),
         memberships(loop, jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
         orphans(jobs, peers, invited, invitations),
         gatherings(loop, jobs, host,
-                   {peers, groups, bootstraps, group_events, losses, memberships, invitations, invited}),
+                   {peers, group_operations, groups, bootstraps, group_events, losses, memberships,
+                    invitations, invited}),
         fence_watch(loop, fences, gatherings, cluster, exchanges, settings.stuck_after),
         outputs(host),
         watched_codes(host, handlers),
@@ -81,15 +82,7 @@ struct Rooms {
                  {group_table, gatherings, bootstraps, questions, memberships, invitations, invited}, outputs,
                  watched_codes),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster) {
-    bootstraps.on_look([this](const std::string& group, const link::RankRuns& members) {
-      const auto operation = operation_of(Meeting{.kind = Meeting::Kind::construct, .group = group});
-      const auto open = gatherings.open_parts();
-      return std::any_of(open.begin(), open.end(), [&](const FencePart& part) {
-        return part.name.operation == operation && part.name.procs == members;
-      });
-    });
-  }
+        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
@@ -120,6 +113,7 @@ struct Rooms {
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;
+  OpenOperations group_operations;
   Losses losses;
   Groups groups;
   Bootstraps bootstraps;

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/descriptors.hpp"
 #include "base/host_name.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
@@ -20,9 +19,6 @@
 
 namespace weft::server {
 namespace {
-
-/// Connections of another user that have not said hello, beside those of registered clients: tools of root.
-constexpr std::size_t most_silent = 64;
 
 constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
 
@@ -107,22 +103,12 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   settings.key_wait = base::read(base::Variable::get_wait).limit().value_or(store::KeyWait::forever);
 
   if (auto ok = server->open_segment(); !ok) return fail(ok.error());
-  auto listener = link::listen_on(server->socket_name_);
-  if (!listener) return fail(listener.error());
-  server->listener_ = std::make_unique<Listener>(
-      server->io_, std::move(*listener),
-      Listener::Events{[s = server.get()](const ucred& peer) { return s->may_connect(peer.uid); },
-                       [s = server.get()](shm::Fd fd) { s->open_connection(std::move(fd)); }});
-  const auto folder = base::read(base::Variable::socket_dir).text;
-  if (auto ok = server->listener_->listen_in(folder, server->socket_name_); !ok) return fail(ok.error());
-  server->children_ =
-      std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_, server->listener_->file(),
-                                         server->segment_->server.fd(), server->segment_->bytes());
   if (spec->has_others())
-    if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());
+    if (auto ok = open_and_log(server->cluster_, *spec); !ok) return fail(ok.error());
   server->rooms_ = std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_,
                                            server->tokens_, *server->handlers_, server->cluster_, settings);
   server->rounds_.emplace(*server->rooms_, server->watch_);
+  if (auto ok = server->open_door(); !ok) return fail(ok.error());
   const auto uri = link::uri_of(server->self_, server->socket_name_);
   server->rooms_->jobs.tell_server(server->self_, uri);
   if (!settings.tools.file.empty()) {
@@ -130,25 +116,13 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
     if (!file) return fail(file.error());
     server->rendezvous_file_ = std::move(*file);
   }
-  server->accept_clients(module != nullptr ? module->listener : nullptr);
+  server->door_->accept(module != nullptr ? module->listener : nullptr);
 
   server->by_calls_ = data::is_set(infos, ninfo, PMIX_EXTERNAL_PROGRESS);
   if (!server->by_calls_)
     server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
   server->is_open_ = true;
   return server;
-}
-
-/// The socket stays the server's: it looks itself for processes that wait there unaccepted (after_hellos).
-void Server::accept_clients(pmix_server_listener_fn_t by_host) {
-  if (by_host != nullptr) {
-    host_listener_.emplace(io_, [this](base::Fd fd) {
-      if (!is_closing_) listener_->take(std::move(fd));
-    });
-    if (host_listener_->hand_over(by_host, listener_->native_handle())) return;
-    host_listener_.reset();
-  }
-  listener_->start();
 }
 
 Result<void> Server::open_segment() {
@@ -164,22 +138,26 @@ Result<void> Server::open_segment() {
   return store::format_segment(*segment_, {socket_name_, link::nspace_of(self_), self_.rank});
 }
 
-Result<void> Server::open_cluster(const ClusterSpec& spec) {
-  const base::ClosedOnExec closed;  // what the libraries of fabrics open
-  const auto opened = cluster_.open(spec);
-  // What all servers would say is said by the first.
-  const bool is_warning = !opened.is_open || spec.self == 0;
-  if (!opened.note.empty())
-    base::log(is_warning ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::transport,
-              opened.note);
-  return opened.is_open ? Result<void>() : fail(Errc::unreachable, "no way to the other nodes");
+/// The rooms are there: from here on processes may come in, and calls of the host.
+Result<void> Server::open_door() {
+  door_ = std::make_unique<Door>(loop_, watch_, rooms_->jobs, cluster_,
+                                 static_cast<ClientConnection::Owner&>(*this));
+  const auto folder = base::read(base::Variable::socket_dir).text;
+  if (auto ok = door_->listen(socket_name_, folder); !ok) return fail(ok.error());
+  launch_ =
+      std::make_unique<Launch>(loop_, calls_, host_name_, Launch::Rooms{rooms_->host, rooms_->jobs, cluster_},
+                               std::make_unique<ChildEnvironment>(tokens_, socket_name_, door_->file(),
+                                                                  segment_->server.fd(), segment_->bytes()));
+  host_data_.emplace(calls_, *segment_, rooms_->jobs, rooms_->gets);
+  registrations_.emplace(calls_, self_, *door_, *rooms_, *launch_, *handlers_);
+  return {};
 }
 
 bool Server::stop() {
   if (!std::exchange(is_open_, false)) return !is_abandoned_;
-  host_listener_.reset();
-  // Orders of clean-up by processes that have ended may lie unread behind their hello.
-  loop_.post([this] { after_hellos([this] { close_all(); }); });
+  door_->stop_taking();
+  // What processes that have ended wanted cleaned up may lie unread behind their hello.
+  loop_.post([this] { door_->after_hellos([this] { close_all(); }); });
   const auto hung_for = on_loop() ? std::chrono::seconds(0) : await_the_end();
   if (hung_for)
     abandon(*hung_for);
@@ -208,18 +186,15 @@ void Server::abandon(std::chrono::seconds after) {
 }
 
 Server::~Server() {
+  launch_.reset();
   rooms_.reset();
 }
 
 void Server::close_all() {
-  listener_->stop();
+  door_->close();
   is_closing_ = true;
-  for (const auto& connection : std::vector<ConnectionRef>(connections_)) {
-    const LoopWatch::Work work(watch_, "the end of the server", &connection->proc);
-    connection->leaving = true;
-    connection->close_when_exchanged();
-  }
-  if (connections_.empty()) is_stopping_.store(true);
+  door_->close_connections();
+  if (!door_->has_connections()) is_stopping_.store(true);
 }
 
 // ---- the loop
@@ -230,12 +205,12 @@ void Server::run() {
     while (!is_stopping_.load(std::memory_order_acquire) && !by_calls_) {
       rounds_->drain_notices();
       const bool is_busy = run_ready();
-      const bool has_introduced = introducers_.turn();
+      const bool has_introduced = launch_->turn();
       if (rounds_->progress(!is_busy)) continue;
       if (is_busy || has_introduced) continue;
       rounds_->answer_doorbells(false);
       rounds_->drain_notices();
-      if (cluster_.sleep() && introducers_.sleep()) io_.run_one();
+      if (cluster_.sleep() && launch_->sleep()) io_.run_one();
       rounds_->answer_doorbells(true);
     }
     if (by_calls_) return;
@@ -245,12 +220,13 @@ void Server::run() {
 }
 
 void Server::end_loop() {
-  // The rest of an abandoned server accepts no process: without this one that connects would wait for ever.
-  if (is_abandoned_) return listener_->stop();
+  // What is left of an abandoned server accepts none: without this a process that connects would wait for
+  // ever.
+  if (is_abandoned_) return door_->close();
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
   loop_.post([&is_past_end] { is_past_end = true; });
   while (!is_past_end) io_.run_one();
-  introducers_.clear();
+  launch_->close();
   cluster_.say_goodbye();
   rooms_->leave_cluster();
 }
@@ -259,7 +235,7 @@ void Server::end_loop() {
 /// awake: no client rings.
 void Server::serve() {
   rounds_->drain_notices();
-  introducers_.turn();
+  launch_->turn();
   (void)rounds_->progress(false);
   // Inside a handler only a poll sees what the handler itself has posted.
   if (io_.poll_one() == 0) io_.run_one_for(std::chrono::milliseconds(1));
@@ -310,7 +286,7 @@ void Server::progress() {
   if (!turn || is_stopping_.load(std::memory_order_acquire)) return;
   rounds_->drain_notices();
   (void)run_ready();
-  introducers_.turn();
+  launch_->turn();
   (void)rounds_->progress(false);
   rounds_->drain_notices();
 }
@@ -324,60 +300,7 @@ bool Server::run_ready() {
   return true;
 }
 
-// ---- the sockets
-
-/// This server's user, root, and the users of the clients that the host has registered. As many processes of
-/// another user may be silent at a time as there are registered clients of that user, and a few more: an
-/// honest process says hello at once.
-bool Server::may_connect(uid_t user) const {
-  if (user == ::getuid()) return true;
-  const auto registered = rooms_->jobs.count_clients_of(user);
-  if (registered == 0 && user != 0) return false;
-  const auto silent = std::count_if(
-      connections_.begin(), connections_.end(),
-      [&](const ConnectionRef& connection) { return !connection->is_known && connection->uid == user; });
-  return static_cast<std::size_t>(silent) < registered + most_silent;
-}
-
-void Server::open_connection(shm::Fd fd) {
-  const LoopWatch::Work work(watch_, "a process that connects");
-  asio::local::stream_protocol::socket socket(io_);
-  std::error_code error;
-  socket.assign(asio::local::stream_protocol(), fd.get(), error);
-  if (error) return;
-  (void)fd.release();
-  const auto connection =
-      std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
-  connections_.push_back(connection);
-  cluster_.share_cores(static_cast<unsigned>(connections_.size()));
-  connection->start();
-}
-
-/// Calls `then` when the hello of each process that has connected by now has been handled: one that has ended
-/// already may have left it unread. Processes that connect from here on, or say nothing, are not waited for.
-void Server::after_hellos(std::function<void()> then) {
-  listener_->accept_waiting();
-  std::vector<std::weak_ptr<ClientConnection>> unread;
-  for (const auto& connection : connections_)
-    if (!connection->is_known) unread.push_back(connection);
-  await_hellos(std::move(unread), loop_.now() + std::chrono::seconds(1), std::move(then));
-}
-
-void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
-                          std::chrono::steady_clock::time_point limit, std::function<void()> then) {
-  // From the back and no further than to the first that is not: each is asked about once, however often this
-  // comes round.
-  const auto is_handled = [](const std::weak_ptr<ClientConnection>& weak) {
-    const auto connection = weak.lock();
-    return !connection || connection->is_known || !connection->has_unread_bytes();
-  };
-  while (!unread.empty() && is_handled(unread.back())) unread.pop_back();
-  // A hello that was read out of its socket may be handled behind what is handled now.
-  if (unread.empty() || loop_.now() >= limit) return loop_.post(std::move(then));
-  loop_.post([this, unread = std::move(unread), limit, then = std::move(then)]() mutable {
-    await_hellos(std::move(unread), limit, std::move(then));
-  });
-}
+// ---- the connections
 
 void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
   const LoopWatch::Work work(watch_, link::to_text(frame.type), &from->proc);
@@ -386,9 +309,8 @@ void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
 
 void Server::on_closed(const ConnectionRef& connection) {
   const LoopWatch::Work work(watch_, "the end of the connection", &connection->proc);
-  std::erase(connections_, connection);
-  cluster_.share_cores(static_cast<unsigned>(connections_.size()));
-  if (is_closing_ && connections_.empty()) is_stopping_.store(true);
+  door_->remove(connection);
+  if (is_closing_ && !door_->has_connections()) is_stopping_.store(true);
   rooms_->connection_closed(connection, is_closing_);
 }
 

@@ -8,18 +8,18 @@
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
 #include "core/server/cards/far_keys.hpp"
-#include "core/server/cluster/introducer.hpp"
 #include "core/server/cluster/messages.hpp"
 #include "core/server/events/tree_relay.hpp"
-#include "core/server/fences/contribution.hpp"
-#include "core/server/fences/generated_info.hpp"
-#include "core/server/groups/bootstraps.hpp"
-#include "core/server/groups/group_part.hpp"
-#include "core/server/groups/invitation.hpp"
-#include "core/server/groups/losses.hpp"
-#include "core/server/groups/memberships.hpp"
-#include "core/server/host/launch_blob.hpp"
+#include "core/server/fences/exchange/contribution.hpp"
+#include "core/server/fences/exchange/generated_info.hpp"
+#include "core/server/groups/handlers/losses.hpp"
+#include "core/server/groups/invitation/invitation.hpp"
+#include "core/server/groups/membership/bootstraps.hpp"
+#include "core/server/groups/membership/memberships.hpp"
+#include "core/server/groups/table/group_part.hpp"
 #include "core/server/jobs/job_level.hpp"
+#include "core/server/launch/introducer.hpp"
+#include "core/server/launch/launch_blob.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
 #include "core/store/cards/blob.hpp"
@@ -221,7 +221,7 @@ void add_server(Decoders& to) {
   const auto one_part = part();
   add<FenceName>(to, "fence_name", {&one_part.name});
   add<FencePart>(to, "fence_part", {&one_part});
-  const FenceName construct{{{"job", 0, 3}}, 2, "construct of group ours", 1};
+  const FenceName construct{{{"job", 0, 3}}, 2, {OperationName::Kind::construct, "ours"}, 1};
   add<FenceName>(to, "operation_name", {&construct});
   const GroupPart group_part{.first = {"job", 1, 1},
                              .order = {{"job", 1, 3}, {"job", 0, 0}},

@@ -105,5 +105,10 @@ endforeach()
 set_tests_properties(multiproc.weftrun.faults.network PROPERTIES LABELS "multiproc;hosts" SKIP_RETURN_CODE 77)
 
 # The longest first, so that the others run beside them.
-set_tests_properties(multiproc.weftrun.nodes multiproc.weftrun.hosts multiproc.weftrun.ssh multiproc.weftrun.faults.stopped PROPERTIES COST 60)
-set_tests_properties(multiproc.weftrun.ends PROPERTIES COST 20)
+foreach(name nodes hosts ssh signals faults.stopped)
+  set_tests_properties(multiproc.weftrun.${name} PROPERTIES COST 60)
+endforeach()
+foreach(name weftrun.ends weftrun.command_line weftrun.descriptors weftrun.faults.killed weftrun.faults.limits weftrun.faults.random
+    memory.large_cards network_stranger second_user)
+  set_tests_properties(multiproc.${name} PROPERTIES COST 20)
+endforeach()

@@ -58,7 +58,8 @@ class Check {
     }
   }
 
-  /// Those that have the group have the same, and are in it, and those that are in it have it; without a group all have the same status.
+  /// Those that have the group have the same, and are in it, and those that are in it have it; without a
+  /// group all have the same status.
   void invitation(std::size_t i) {
     std::optional<Rank> first, unmade;
     for (Rank rank = 0; rank < ranks(); ++rank) {
@@ -111,8 +112,8 @@ class Check {
     return has_declined && rank == operation.target ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
   }
 
-  /// At the end all that are in a group know the same members, and those that are among these are in it. A process that has finalized hears of no
-  /// change.
+  /// At the end all that are in a group know the same members, and those that are among these are in it. A
+  /// process that has finalized hears of no change.
   void groups() {
     if (schedule_.finalizes) return;
     for (Rank rank = 0; rank < ranks(); ++rank) {

@@ -8,8 +8,8 @@ microseconds us(int count) {
   return microseconds(count);
 }
 
-/// Two nodes have begun the end of a group again without a node that is lost; the last one's only member dies before it calls. Its node
-/// knew the group with the lost member alone, and took no part.
+/// Two nodes have begun the end of a group again without a node that is lost; the last one's only member dies
+/// before it calls. Its node knew the group with the lost member alone, and took no part.
 Schedule end_of_a_group_without_a_lost_node() {
   Schedule out;
   out.shape.nodes = 4;

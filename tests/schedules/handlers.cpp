@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the processes of a schedule hear: ends of their calls, events, questions to their handlers, changes of their groups.
+// What the processes of a schedule hear: ends of their calls, events, questions to their handlers, changes of
+// their groups.
 #include <fmt/format.h>
 
 #include <algorithm>

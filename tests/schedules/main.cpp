@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual time.
+// Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual
+// time.
 //
 //   weft_schedules --found
-//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N] [--pauses] [--all] [--show]
+//   weft_schedules --cost [--nodes N] [--operations N]
+//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N]
+//   [--pauses] [--all] [--show]
 //
-// --pauses also draws servers that do nothing for a time. --all goes on behind one that goes wrong, and tells its seed.
-// --found runs those that went wrong once (found.cpp).
-// Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints, made smaller. --show prints the schedule
-// of the first seed, and runs it twice: both runs have to be the same.
+// --found runs those that went wrong once (found.cpp). --cost loses a node that so many operations wait for,
+// and counts messages. --pauses also draws servers that do nothing for a time.
+// Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints,
+// made smaller; --all goes on behind it, and tells the seeds alone. --show prints the schedule of the first
+// seed, and runs it twice: both runs have to be the same.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +28,7 @@ struct Options {
   std::uint64_t seed = 1, runs = 1000;
   std::optional<unsigned> seconds;
   Bounds bounds;
-  bool shows = false, runs_found = false, runs_all = false;
+  bool shows = false, runs_found = false, runs_all = false, counts_cost = false;
 };
 
 std::optional<Options> read(int count, char** words) {
@@ -41,6 +45,10 @@ std::optional<Options> read(int count, char** words) {
     }
     if (word == "--pauses") {
       out.bounds.draws_pauses = true;
+      continue;
+    }
+    if (word == "--cost") {
+      out.counts_cost = true;
       continue;
     }
     if (word == "--found") {
@@ -106,6 +114,7 @@ int main(int count, char** words) {
   }
   ::setenv("WEFT_LOG", "off", 0);  // a line for each loss says nothing here
   if (options->runs_found) return run_found();
+  if (options->counts_cost) return cost_of_a_loss(options->bounds.most_nodes, options->bounds.most_operations);
   if (options->shows) return show(*options);
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t done = 0, violating = 0;

@@ -19,7 +19,8 @@ std::string key_of(std::size_t operation) {
   return fmt::format("late{}", operation);
 }
 
-/// After the end of the leader's call, or of the leader: what has been sent to a process that is invited has come by then.
+/// After the end of the leader's call, or of the leader: what has been sent to a process that is invited has
+/// come by then.
 constexpr std::chrono::seconds longest_way{20};
 
 pmix_proc_t proc_of(Rank rank) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The processes of a schedule: what each calls, when it may, and what it has heard.
 //
-// Order    A process does its operations one after the other. An invitation it answers in a handler, whatever else it does; its turn in the
-//          order is when its answer has had its end.
+// Order    A process does its operations one after the other. An invitation it answers in a handler, whatever
+//          else it does; its turn in the order is when its answer has had its end.
 // Groups   Of a group's operations some wait for those before, as the processes of a program would:
-//            a fence, a destruct                  for the invitations, joins and leaves before it, but those that are loose
-//            an invitation, a join, a leave       for what has made the group, and for the fences and destructs before it; a loose leave for
+//            a fence, a destruct                  for the invitations, joins and leaves before it, but those
+//            that are loose an invitation, a join, a leave       for what has made the group, and for the
+//            fences and destructs before it; a loose leave for
 //                                                 those of its own process alone
 //            what makes a group                   for all before it with that name
 //          No message tells a process of it: it is in the order of the program.

@@ -9,7 +9,8 @@ namespace {
 using simulation::World;
 using std::chrono::nanoseconds;
 
-/// Where nothing has come for so long, what is waited for cannot come: a lost node is known for lost long before.
+/// Where nothing has come for so long, what is waited for cannot come: a lost node is known for lost long
+/// before.
 constexpr std::chrono::seconds patience{60};
 /// Behind the last end of a call: what is on its way has come by then.
 constexpr std::chrono::seconds rest{10};

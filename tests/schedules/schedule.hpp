@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the processes of a job do, and what happens to them: drawn from a seed, run in a cluster in virtual time, printed, made smaller.
+// What the processes of a job do, and what happens to them: drawn from a seed, run in a cluster in virtual
+// time, printed, made smaller.
 #pragma once
 
 #include <chrono>
@@ -15,8 +16,9 @@ namespace weft::schedules {
 using std::chrono::microseconds;
 using Rank = std::uint32_t;
 
-/// One operation of several processes. Each process does its operations one after the other, in the order of the schedule. An operation on a group waits
-/// for those before it on that group where a program, too, has to know how they have ended (processes.hpp).
+/// One operation of several processes. Each process does its operations one after the other, in the order of
+/// the schedule. An operation on a group waits for those before it on that group where a program, too, has to
+/// know how they have ended (processes.hpp).
 struct Operation {
   enum class Kind : std::uint8_t {
     fence_job,    ///< at the job's board
@@ -110,5 +112,9 @@ Outcome run(const Schedule& schedule);
 Schedule shrink(Schedule schedule);
 
 std::string to_text(const Schedule& schedule);
+
+/// So many operations wait for one node, which is lost. 0: all of them end with that, for at most four
+/// messages a node, together.
+int cost_of_a_loss(std::uint32_t nodes, std::uint32_t operations);
 
 }  // namespace weft::schedules

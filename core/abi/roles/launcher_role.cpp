@@ -7,7 +7,7 @@ namespace weft::abi {
 
 pmix_status_t LauncherRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
                                 std::size_t ninfo, const store::GetDirectives& how, data::Value& found) {
-  auto known = server_.look_up(proc, key, how);
+  auto known = server_.host_data().look_up(proc, key, how);
   if (!known) return as_tool_.get(proc, key, infos, ninfo, how, found);
   found = std::move(*known);
   return PMIX_SUCCESS;
@@ -16,7 +16,7 @@ pmix_status_t LauncherRole::get(const pmix_proc_t& proc, std::string_view key, c
 pmix_status_t LauncherRole::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
                                       Found done) {
   const auto how = store::GetDirectives::parse(infos.data(), infos.size());
-  auto known = how ? server_.look_up(proc, key, *how) : fail(how.error());
+  auto known = how ? server_.host_data().look_up(proc, key, *how) : fail(how.error());
   if (!known) return as_tool_.get_later(proc, std::move(key), std::move(infos), std::move(done));
   const auto shared = std::make_shared<data::Value>(std::move(*known));
   run_later([shared, done = std::move(done)] { done(PMIX_SUCCESS, std::move(*shared)); });

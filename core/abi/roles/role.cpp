@@ -61,7 +61,7 @@ void Roles::set_client(std::unique_ptr<client::Client> client) {
 void Roles::set_server(server::Server::Owned server) {
   topology::install_opaque_types();
   watch_forks();
-  children_.store(server != nullptr ? &server->children() : nullptr, std::memory_order_release);
+  children_.store(server != nullptr ? &server->launch().children() : nullptr, std::memory_order_release);
   replace<ServerRole>(server_, server_role_, server_now_, std::move(server), [this] { choose(); });
 }
 

@@ -68,13 +68,13 @@ pmix_status_t ServerRole::await(const std::function<void(Done)>& start) {
 
 pmix_status_t ServerRole::store_internal(const pmix_proc_t& proc, std::string_view key,
                                          const pmix_value_t& value) {
-  return server_.store_internal(proc, key, value);
+  return server_.host_data().store(proc, key, value);
 }
 
 /// A host may call this on the only thread that could do what a longer wait is for.
 pmix_status_t ServerRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t*, std::size_t,
                               const store::GetDirectives& how, Value& found) {
-  auto known = server_.look_up(proc, key, how);
+  auto known = server_.host_data().look_up(proc, key, how);
   if (known) {
     found = std::move(*known);
     return PMIX_SUCCESS;
@@ -84,17 +84,34 @@ pmix_status_t ServerRole::get(const pmix_proc_t& proc, std::string_view key, con
 }
 
 pmix_status_t ServerRole::get_later(const pmix_proc_t& proc, std::string key, Infos infos, Found done) {
-  server_.get(proc, std::move(key), std::move(infos), std::move(done));
+  server_.host_data().get(proc, std::move(key), std::move(infos), std::move(done));
   return PMIX_SUCCESS;
 }
 
 pmix_status_t ServerRole::resolve_peers(std::string_view node, std::string_view nspace,
                                         std::vector<pmix_proc_t>& out) {
-  return server_.resolve_peers(node, nspace, out);
+  const auto found = std::make_shared<std::vector<pmix_proc_t>>();
+  const auto status = server_.await([&](const Done& done) {
+    server_.host_data().peers_on(std::string(node), std::string(nspace),
+                                 [found, done](pmix_status_t answer, std::vector<pmix_proc_t> peers) {
+                                   *found = std::move(peers);
+                                   done(answer);
+                                 });
+  });
+  if (status == PMIX_SUCCESS) out.insert(out.end(), found->begin(), found->end());
+  return status;
 }
 
 pmix_status_t ServerRole::resolve_nodes(std::string_view nspace, std::string& out) {
-  return server_.resolve_nodes(nspace, out);
+  const auto found = std::make_shared<std::string>();
+  const auto status = server_.await([&](const Done& done) {
+    server_.host_data().nodes_of(std::string(nspace), [found, done](pmix_status_t answer, std::string names) {
+      *found = std::move(names);
+      done(answer);
+    });
+  });
+  if (status == PMIX_SUCCESS) out = std::move(*found);
+  return status;
 }
 
 /// A server has all events pass through it.

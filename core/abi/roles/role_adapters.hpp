@@ -48,7 +48,7 @@ class ServerRole final : public Role {
   pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
                     std::size_t ninfo, const store::GetDirectives& how, data::Value& found) override;
   pmix_status_t get_later(const pmix_proc_t& proc, std::string key, data::Infos infos, Found done) override;
-  pmix_value_t* keep(data::Value value) override { return server_.keep(std::move(value)); }
+  pmix_value_t* keep(data::Value value) override { return server_.host_data().keep(std::move(value)); }
   pmix_status_t resolve_peers(std::string_view node, std::string_view nspace,
                               std::vector<pmix_proc_t>& out) override;
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) override;

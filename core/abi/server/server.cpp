@@ -9,7 +9,7 @@
 #include "core/abi/calls/guard.hpp"
 #include "core/abi/calls/results.hpp"
 #include "core/abi/roles/role.hpp"
-#include "core/server/host/launch_info.hpp"
+#include "core/server/launch/launch_info.hpp"
 
 using weft::abi::guarded_directives;
 using weft::abi::guarded_status;
@@ -103,8 +103,8 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocal
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.register_nspace(std::string(text_of(nspace, PMIX_MAX_NSLEN + 1)), nlocalprocs, std::move(*infos),
-                             std::move(done));
+      server.registrations().register_nspace(std::string(text_of(nspace, PMIX_MAX_NSLEN + 1)), nlocalprocs,
+                                             std::move(*infos), std::move(done));
     });
   });
 }
@@ -113,7 +113,7 @@ void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t 
   const auto status = guarded_status([&]() -> pmix_status_t {
     if (!is_nspace(nspace)) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.deregister_nspace(std::string(nspace), std::move(done));
+      server.registrations().deregister_nspace(std::string(nspace), std::move(done));
     });
   });
   // The caller has no other way to hear of it, and waits for the callback.
@@ -133,8 +133,8 @@ pmix_status_t PMIx_server_define_process_set(const pmix_proc_t* members, size_t 
   return guarded_status([&]() -> pmix_status_t {
     if (members == nullptr || nmembers == 0 || pset == nullptr) return PMIX_ERR_BAD_PARAM;
     const auto status = run(nullptr, nullptr, [&](auto& server, Done done) {
-      server.define_process_set(std::string(text_of(pset, PMIX_MAX_NSLEN + 1)), {members, members + nmembers},
-                                std::move(done));
+      server.registrations().define_process_set(std::string(text_of(pset, PMIX_MAX_NSLEN + 1)),
+                                                {members, members + nmembers}, std::move(done));
     });
     return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
   });
@@ -146,7 +146,8 @@ pmix_status_t PMIx_server_delete_process_set(char* pset) {
   return guarded_status([&]() -> pmix_status_t {
     if (pset == nullptr) return PMIX_ERR_BAD_PARAM;
     const auto status = run(nullptr, nullptr, [&](auto& server, Done done) {
-      server.delete_process_set(std::string(text_of(pset, PMIX_MAX_NSLEN + 1)), std::move(done));
+      server.registrations().delete_process_set(std::string(text_of(pset, PMIX_MAX_NSLEN + 1)),
+                                                std::move(done));
     });
     return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
   });
@@ -160,7 +161,7 @@ pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gi
   return guarded_status([&]() -> pmix_status_t {
     if (!valid(proc)) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.register_client(*proc, {uid, gid, server_object}, std::move(done));
+      server.registrations().register_client(*proc, {uid, gid, server_object}, std::move(done));
     });
   });
 }
@@ -168,8 +169,9 @@ pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gi
 void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   const auto status = guarded_status([&]() -> pmix_status_t {
     if (!valid(proc)) return PMIX_ERR_BAD_PARAM;
-    return run(cbfunc, cbdata,
-               [&](auto& server, Done done) { server.deregister_client(*proc, std::move(done)); });
+    return run(cbfunc, cbdata, [&](auto& server, Done done) {
+      server.registrations().deregister_client(*proc, std::move(done));
+    });
   });
   if (status != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(status, cbdata);
 }
@@ -195,7 +197,7 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (!valid(proc) || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
-    server->dmodex_request(*proc, [cbfunc, cbdata](pmix_status_t status, weft::server::Server::Blob blob) {
+    server->host_data().card(*proc, [cbfunc, cbdata](pmix_status_t status, weft::server::Server::Blob blob) {
       cbfunc(status, blob.empty() ? nullptr : reinterpret_cast<char*>(blob.data()), blob.size(), cbdata);
     });
     return PMIX_SUCCESS;
@@ -224,7 +226,7 @@ pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix
       excluded = value.data.string;
     }
     std::string bad;
-    const auto done = server->launch_info().forward(std::string(nspace), pattern, excluded, bad);
+    const auto done = server->launch().information().forward(std::string(nspace), pattern, excluded, bad);
     if (done) return PMIX_SUCCESS;
     complain_of_pattern("PMIx_Forward_envars", bad);
     return PMIX_ERR_BAD_PARAM;
@@ -253,22 +255,22 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
     if (!is_nspace(nspace) || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     const std::string name(nspace);
     std::string bad;
-    auto envars = server->launch_info().gather(name, info, ninfo, bad);
+    auto envars = server->launch().information().gather(name, info, ninfo, bad);
     if (!bad.empty())
       complain_of_pattern("PMIX_MCA_forward_envars, or forward_envars in ~/.pmix/mca-params.conf", bad);
     if (!envars) return weft::abi::to_status(envars.error());
     auto fabric = weft::server::FabricPlan::wanted_by(info, ninfo);
     if (!fabric) return weft::abi::to_status(fabric.error());
     const bool wants_servers = weft::server::FabricPlan::is_wanted(info, ninfo);
-    server->setup_application(name, std::move(*envars), std::move(*fabric), wants_servers,
-                              [cbfunc, cbdata](pmix_status_t status, weft::data::Infos made) {
-                                // The host reads the answer until it says so: the array lives until then.
-                                auto* held = new weft::data::Infos(std::move(made));
-                                const auto release = [](pmix_status_t, void* infos) {
-                                  delete static_cast<weft::data::Infos*>(infos);
-                                };
-                                cbfunc(status, held->data(), held->size(), cbdata, release, held);
-                              });
+    server->launch().setup_application(name, std::move(*envars), std::move(*fabric), wants_servers,
+                                       [cbfunc, cbdata](pmix_status_t status, weft::data::Infos made) {
+                                         // The array lives until the host says that it has read it.
+                                         auto* held = new weft::data::Infos(std::move(made));
+                                         const auto release = [](pmix_status_t, void* infos) {
+                                           delete static_cast<weft::data::Infos*>(infos);
+                                         };
+                                         cbfunc(status, held->data(), held->size(), cbdata, release, held);
+                                       });
     return PMIX_SUCCESS;
   });
 }
@@ -290,7 +292,7 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.setup_local_support(std::string(nspace), std::move(*infos), std::move(done));
+      server.launch().setup_local_support(std::string(nspace), std::move(*infos), std::move(done));
     });
   });
 }
@@ -307,7 +309,7 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndi
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
-    server->collect_inventory([cbfunc, cbdata](pmix_status_t status, weft::data::Infos infos) {
+    server->launch().collect_inventory([cbfunc, cbdata](pmix_status_t status, weft::data::Infos infos) {
       weft::abi::lend(status, std::move(infos), cbfunc, cbdata);
     });
     return PMIX_SUCCESS;
@@ -325,7 +327,7 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.deliver_inventory(std::move(*infos), std::move(done));
+      server.launch().deliver_inventory(std::move(*infos), std::move(done));
     });
   });
 }

@@ -14,7 +14,7 @@
 #include "core/server/events/watched_codes.hpp"
 #include "core/server/fences/fences.hpp"
 #include "core/server/groups/gatherings.hpp"
-#include "core/server/groups/orphans.hpp"
+#include "core/server/groups/invitation/orphans.hpp"
 #include "core/server/host/outputs.hpp"
 #include "core/server/jobs/process_sets.hpp"
 

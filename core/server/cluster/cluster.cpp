@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptors.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
 #include "core/data/types/value.hpp"
@@ -20,7 +21,8 @@ namespace {
 constexpr std::uint16_t engine_messages = 1;
 constexpr std::uint16_t rpc_messages = 2;
 
-// Bytes of a full fence that are sent before any node knows how many they are: among few nodes another phase costs more than that.
+// Bytes of a full fence that are sent before any node knows how many they are: among few nodes another phase
+// costs more than that.
 constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 
 constexpr NodeNumber most_nodes = 1u << 20;
@@ -114,6 +116,7 @@ void Cluster::be_alone() {
 }
 
 Cluster::Opened Cluster::open(const ClusterSpec& spec) {
+  const base::ClosedOnExec closed;  // what the libraries of fabrics open
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;
   if (spec.is_on_one_host) options.preferred = transport::preferred_on_one_host();
@@ -233,8 +236,8 @@ std::vector<NodeNumber> Cluster::others() const {
 bool Cluster::turn(bool may_rest) {
   if (!way_) return false;
   bool happened = way_->fabric->turn(may_rest);
-  // What ends because of a loss ends in the next turn, when the loss has been announced: so the host hears of it before it
-  // hears of what clients do about it.
+  // What ends because of a loss ends in the next turn, when the loss has been announced: so the host hears of
+  // it before it hears of what clients do about it.
   if (lost_.empty()) happened |= way_->engine.progress() != 0;
   happened |= way_->rpc.progress() != 0;
   happened |= way_->views.progress();
@@ -291,6 +294,15 @@ void Cluster::message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_
              "dropped a message that calls itself one of {}, of version {} (here {}): {}; more of them are "
              "counted only",
              name_of(sender), version, mesh::protocol_version, mesh::to_text(why));
+}
+
+Result<void> open_and_log(Cluster& cluster, const ClusterSpec& spec) {
+  const auto opened = cluster.open(spec);
+  const bool is_warning = !opened.is_open || spec.self == 0;
+  if (!opened.note.empty())
+    base::log(is_warning ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::transport,
+              opened.note);
+  return opened.is_open ? Result<void>() : fail(Errc::unreachable, "no way to the other nodes");
 }
 
 }  // namespace weft::server

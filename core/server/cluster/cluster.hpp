@@ -98,8 +98,8 @@ class Cluster final : mesh::Watcher, Views::Others {
 
   /// Where this server is, for the others: number, host name, contact. REQUIRES: is_open().
   std::vector<std::byte> contact() const;
-  /// A contact that contact() made. Returns why it is refused, as a line for the user; empty: it is not. A node that speaks
-  /// another version counts as lost. REQUIRES: is_open().
+  /// A contact that contact() made. Returns why it is refused, as a line for the user; empty: it is not. A
+  /// node that speaks another version counts as lost. REQUIRES: is_open().
   std::string add(Bytes contact);
   /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
@@ -163,6 +163,10 @@ class Cluster final : mesh::Watcher, Views::Others {
   std::vector<std::function<void()>> when_open_;  ///< not run yet
   std::unique_ptr<Way> way_;                      ///< null: there is none
 };
+
+/// As open(), and its note goes to the log: what all servers would say is said by the first. Errors:
+/// unreachable.
+Result<void> open_and_log(Cluster& cluster, const ClusterSpec& spec);
 
 // Of one that is open:
 inline constexpr Counter<Cluster> collective_counters[] = {

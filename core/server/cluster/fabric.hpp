@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's way to other nodes: one endpoint and the mesh above it, opened when there first is another node.
+// The server's way to other nodes: one endpoint and the mesh above it, opened when there first is another
+// node.
 //
-// Progress  The server's thread calls turn() in each round of its loop and sleep() before it blocks. While it sleeps it
-//           waits for the endpoint's descriptor with all else that the loop waits for, in one epoll set.
-// Cost      Idle: a timer for signs of life, twice in Limits::probe_after, once a node has been spoken to; before that
-//           nothing. After traffic, and when some is expected: looks again as a waiting client does (transport/shm/wait.hpp),
-//           spinning where cores are to spare, then yielding for 2 ms: waking a sleeping core costs more than a fence.
+// Progress  The server's thread calls turn() in each round of its loop and sleep() before it blocks. While it
+//           sleeps it waits for the endpoint's descriptor with all else that the loop waits for, in one epoll
+//           set.
+// Cost      Idle: a timer for signs of life, twice in Limits::probe_after, once a node has been spoken to;
+//           before that nothing. After traffic, and when some is expected: looks again as a waiting client
+//           does (transport/shm/wait.hpp), spinning where cores are to spare, then yielding for 2 ms: waking
+//           a sleeping core costs more than a fence.
 #pragma once
 
 #include <asio/posix/stream_descriptor.hpp>
@@ -33,7 +36,8 @@ class Fabric {
     shm::WaitPolicy wait{};
     mesh::Limits limits{};
   };
-  /// From the environment (WEFT_TRANSPORT, WEFT_MODULE_PATH). clients: local processes that want their cores, too.
+  /// From the environment (WEFT_TRANSPORT, WEFT_MODULE_PATH). clients: local processes that want their cores,
+  /// too.
   static Options options_here(unsigned clients);
 
   struct Opened {
@@ -58,11 +62,12 @@ class Fabric {
   /// The same and what carries it: "ucx:^tcp over rxe0:1".
   std::string description() const;
 
-  /// Ends the mesh and with it all work: regions that it read and that others read may go, before the endpoint does.
+  /// Ends the mesh and with it all work: regions that it read and that others read may go, before the
+  /// endpoint does.
   void stop() noexcept { mesh_.reset(); }
 
-  /// One round of progress. True: something happened, or may at any moment; call it again without sleeping. Without `may_rest`
-  /// the loop has other work, and the core is not given to others.
+  /// One round of progress. True: something happened, or may at any moment; call it again without sleeping.
+  /// Without `may_rest` the loop has other work, and the core is not given to others.
   bool turn(bool may_rest = true) noexcept;
   /// Something is about to come: looks for it for a while before it sleeps, as after traffic.
   void stay_awake() noexcept { awake_since_ = loop_.now(); }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests from server to server, and their replies, over the mesh.
 //
-// Order     Between two servers requests are given to their handlers in the order in which they were sent, once. Replies
-//           come in any order. Of requests that come before their turn, most_early_bytes of a node are kept: what is longer
-//           is replied to with PMIX_ERR_OUT_OF_RESOURCE in its turn.
-// Loss      What a node sent before it was lost is still handled. Then each open request to it ends with PMIX_ERR_UNREACH;
-//           none stays open, also not at the end. A reply to a node that has been lost since its request goes nowhere.
-// Threads   The server's loop. Handlers and `replied` run in progress(), which may be called from inside them.
+// Order     Between two servers requests are given to their handlers in the order in which they were sent,
+//           once. Replies come in any order. Of requests that come before their turn, most_early_bytes of a
+//           node are kept: what is longer is replied to with PMIX_ERR_OUT_OF_RESOURCE in its turn.
+// Loss      What a node sent before it was lost is still handled. Then each open request to it ends with
+//           PMIX_ERR_UNREACH; none stays open, also not at the end. A reply to a node that has been lost
+//           since its request goes nowhere.
+// Threads   The server's loop. Handlers and `replied` run in progress(), which may be called from inside
+//           them.
 #pragma once
 
 #include <cstdint>
@@ -86,8 +88,8 @@ class Rpc {
   std::size_t progress();
   /// Nothing waits to be handed to the fabric.
   bool is_flushed() const noexcept { return outbox_.is_empty(); }
-  /// The mesh is about to end, or has ended: every open request ends now, with PMIX_ERR_UNREACH, and so does each that its `replied`
-  /// sends.
+  /// The mesh is about to end, or has ended: every open request ends now, with PMIX_ERR_UNREACH, and so does
+  /// each that its `replied` sends.
   void close();
 
   struct Counters {

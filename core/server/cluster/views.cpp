@@ -24,7 +24,8 @@ void fields(Archive& archive, ResultRequest& m) {
   archive(m.signature, m.generation);
 }
 
-/// The reply of a server that has reported to a later view: this one is asked for again, with a higher number.
+/// The reply of a server that has reported to a later view: this one is asked for again, with a higher
+/// number.
 constexpr pmix_status_t has_newer = PMIX_ERR_EXISTS;
 
 Key key_of(const End& end) {
@@ -84,7 +85,8 @@ void Views::learn(const std::vector<NodeNumber>& lost) {
   }
 }
 
-/// Errors: corrupt (also: nodes out of order, twice, or of another cluster; the sender or the receiver among them).
+/// Errors: corrupt (also: nodes out of order, twice, or of another cluster; the sender or the receiver among
+/// them).
 Result<Views::Request> Views::read(NodeNumber from, Bytes body) const {
   auto request = base::decode<Request>(body);
   if (!request) return fail(request.error());

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agreement of the servers about lost nodes: a collective with one of them ends the same way at every server that is left.
+// The agreement of the servers about lost nodes: a collective with one of them ends the same way at every
+// server that is left.
 //
 //   a server with something undecided      the leader: the lowest that is left        each other server
 //      | view_wanted {number, lost} ----------->|                                           |
-//      |                                        | view_report {number, lost} -------------->| listens to them no more
+//      |                                        | view_report {number, lost} -------------->| listens to them
+//      no more
 //      |                                        |<-- what is undecided here, what has ended -|
 //      |                                        | decides each once                         |
-//      |                                        | view_install {number, decisions} -------->| what is undecided ends
+//      |                                        | view_install {number, decisions} -------->| what is
+//      undecided ends
 //
-// Decision  Ended well somewhere: it ends well everywhere, with what was contributed, from a server that has it (view_result). Ended otherwise
-//           somewhere: so. Else it fails, with a lost node's number and the highest that one of the servers has asked for (AfterLoss): what
-//           begins again then is the same everywhere, because its members are those before without that node. A server that has reported something as undecided ends it by the
-//           decision only, and begins no collective with a node that it knows to be lost: so what is decided is all there is.
-// Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next lowest asks, as soon as a server
-//           with something undecided wants it; what an earlier leader's decision has ended at a server is then what has ended there.
-// Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, three times n messages and n results.
+// Decision  Ended well somewhere: it ends well everywhere, with what was contributed, from a server that has
+//           it (view_result). Ended otherwise somewhere: so. Else it fails, with a lost node's number and the
+//           highest that one of the servers has asked for (AfterLoss): what begins again then is the same
+//           everywhere, because its members are those before without that node. A server that has reported
+//           something as undecided ends it by the decision only, and begins no collective with a node that it
+//           knows to be lost: so what is decided is all there is.
+// Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next
+//           lowest asks, as soon as a server with something undecided wants it; what an earlier leader's
+//           decision has ended at a server is then what has ended there.
+// Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, three times
+//           n messages and n results.
 // Threads   The server's loop.
 #pragma once
 

@@ -15,7 +15,7 @@
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/absences.hpp"
-#include "core/server/fences/exchange.hpp"
+#include "core/server/fences/exchange/exchange.hpp"
 #include "core/server/fences/fence_directives.hpp"
 #include "core/server/fences/fence_steps.hpp"
 #include "core/server/fences/participants.hpp"

@@ -11,6 +11,7 @@
 
 #include "base/wire.hpp"
 #include "core/link/rank_runs.hpp"
+#include "core/server/operations/operation_name.hpp"
 #include "pmix_common.h"
 #include "transport/mesh/node.hpp"
 #include "weft/bytes.hpp"
@@ -24,7 +25,7 @@ using mesh::NodeNumber;
 
 /// Raised when a structure here or in reports/report.hpp changes shape, or the list of counters
 /// (reports/counters.cpp).
-inline constexpr std::uint16_t report_version = 4;
+inline constexpr std::uint16_t report_version = 5;
 
 using link::procs_of;
 using link::RankRun;
@@ -34,8 +35,7 @@ struct FenceName {
   static constexpr auto wire_version = report_version;
   std::vector<RankRun> procs;
   std::uint64_t generation = 0;
-  std::string
-      operation{};  ///< empty: a fence; else as operation_of() says it (core/server/groups/meeting.hpp)
+  OperationName operation{};
   std::uint8_t goes_on_smaller = 0;  ///< of a question: an operation that leaves lost participants out
   auto operator<=>(const FenceName&) const = default;
 };
@@ -69,6 +69,7 @@ struct FencePart {
   std::uint32_t ranks = 0, arrived = 0;  ///< of this node
   std::uint64_t age_ms = 0;              ///< at least
   std::uint8_t collects = 0;
+  std::string remark{};               ///< behind the operation's name, for people; empty: nothing to say
   std::string algorithm;              ///< of the collective between the nodes, once it is under way here
   std::vector<NodeNumber> waits_for;  ///< whose message it needs next
   std::vector<AbsentRank> missing;
@@ -79,7 +80,8 @@ struct FencePart {
 };
 template <class Archive>
 void fields(Archive& archive, FencePart& m) {
-  archive(m.name, m.state, m.ranks, m.arrived, m.age_ms, m.collects, m.algorithm, m.waits_for, m.missing);
+  archive(m.name, m.state, m.ranks, m.arrived, m.age_ms, m.collects, m.remark, m.algorithm, m.waits_for,
+          m.missing);
 }
 inline bool is_valid(const FencePart& part) {
   return part.state <= FencePart::State::entered;

@@ -21,7 +21,7 @@
 #include "core/link/messages.hpp"
 #include "core/server/connections/connection.hpp"
 #include "core/server/counter.hpp"
-#include "core/server/fences/card_exchange.hpp"
+#include "core/server/fences/exchange/card_exchange.hpp"
 #include "core/server/fences/fence_board.hpp"
 #include "core/server/fences/local_part.hpp"
 

@@ -23,11 +23,12 @@ collectives::Signature signature_of(const Procs& procs) {
 
 }  // namespace
 
-Participants::Participants(Procs procs, std::string operation, collectives::AfterLoss after_loss) {
+Participants::Participants(Procs procs, OperationName operation, collectives::AfterLoss after_loss) {
   const auto set = signature_of(procs);
   auto signature = set;
-  if (!operation.empty()) {
-    signature.high = XXH3_64bits(operation.data(), operation.size());
+  if (!operation.is_fence()) {
+    const auto bytes = base::encode(operation);
+    signature.high = XXH3_64bits(bytes.data(), bytes.size());
     signature.low = XXH3_64bits_withSeed(&set, sizeof set, signature.high);
   }
   shared_ = std::make_shared<const Shared>(

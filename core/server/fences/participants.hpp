@@ -8,6 +8,7 @@
 
 #include "collectives/message.hpp"
 #include "core/server/jobs/proc_set.hpp"
+#include "core/server/operations/operation_name.hpp"
 
 namespace weft::server {
 
@@ -15,14 +16,14 @@ namespace weft::server {
 /// nor hashes them.
 class Participants {
  public:
-  /// procs: canonical. operation: of a group; empty: their fences. after_loss: what this node asks for where
-  /// another one is lost. Cost: a hash of all of them.
-  explicit Participants(Procs procs, std::string operation = {},
+  /// procs: canonical. operation: none but their fences where it is left out. after_loss: what this node asks
+  /// for where another one is lost. Cost: a hash of all of them.
+  explicit Participants(Procs procs, OperationName operation = {},
                         collectives::AfterLoss after_loss = collectives::AfterLoss::ends);
 
   operator const Procs&() const noexcept { return shared_->procs; }
   const Procs& procs() const noexcept { return shared_->procs; }
-  const std::string& operation() const noexcept { return shared_->operation; }
+  const OperationName& operation() const noexcept { return shared_->operation; }
   collectives::AfterLoss after_loss() const noexcept { return shared_->after_loss; }
   /// Of the collectives: operations of other groups on the same set, and its fences, are others.
   const collectives::Signature& signature() const noexcept { return shared_->signature; }
@@ -32,7 +33,7 @@ class Participants {
  private:
   struct Shared {
     Procs procs;
-    std::string operation;
+    OperationName operation;
     collectives::AfterLoss after_loss;
     collectives::Signature signature, set;
   };

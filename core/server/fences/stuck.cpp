@@ -62,10 +62,12 @@ std::string advice_about(const StuckFence& fence) {
 }
 
 /// "fence 4 of job7", "construct of group g of a set of 3 processes of job7".
-std::string title(const FenceName& name) {
+std::string title(const StuckFence& fence) {
+  const auto& name = fence.name;
   const auto& procs = name.procs;
   const auto nspace = procs.empty() ? std::string() : procs.front().nspace;
-  const auto what = name.operation.empty() ? fmt::format("fence {}", name.generation) : name.operation;
+  const auto what = name.operation.is_fence() ? fmt::format("fence {}", name.generation)
+                                              : to_text(name.operation) + fence.remark;
   if (procs.size() == 1 && procs.front().first == PMIX_RANK_WILDCARD)
     return fmt::format("{} of {}", what, nspace);
   std::uint64_t count = 0;
@@ -84,7 +86,7 @@ std::string stuck_report(const StuckFence& fence) {
     if (!node.host.empty()) where += fmt::format(" on {}", node.host);
   }
   if (!fence.also.empty()) where += (where.empty() ? "" : "; ") + fence.also;
-  return fmt::format("{} has been open for {} s: {} of {} {} are in it{}, missing: {}. {}", title(fence.name),
+  return fmt::format("{} has been open for {} s: {} of {} {} are in it{}, missing: {}. {}", title(fence),
                      fence.age.count(), fence.arrived, fence.members, fence.unit,
                      fence.unit == "nodes" ? " with all their ranks" : "", where, advice_about(fence));
 }

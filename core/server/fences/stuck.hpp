@@ -23,6 +23,7 @@ struct StuckFence {
     bool has_answered = true;  ///< false: its server does not answer, so what is missing there is not known
   };
   FenceName name;
+  std::string remark{};  ///< as FencePart
   std::chrono::seconds age{};
   std::size_t members = 0, arrived = 0;
   std::string_view unit;  ///< of both: "local ranks" or "nodes"

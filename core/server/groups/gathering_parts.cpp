@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gatherings: which ranks are missing, what other nodes ask of it, and its part in what they do without members of this node.
+// Gatherings: which ranks are missing, what other nodes ask of it, and its part in what they do without
+// members of this node.
 #include <algorithm>
 #include <iterator>
 
@@ -11,22 +12,6 @@ namespace weft::server {
 namespace {
 
 using Kind = Meeting::Kind;
-
-bool is_bootstrap(const std::string& operation) {
-  return operation.starts_with(bootstrap_of(""));
-}
-
-/// No collective of the servers: one of them decides, and no other can end it.
-bool is_kept_by_one_server(const std::string& operation) {
-  return operation.starts_with(invitation_to("")) || operation.starts_with(leave_of("")) ||
-         operation.starts_with(join_of("")) || is_bootstrap(operation);
-}
-
-/// The one set is in the other.
-bool is_part_of(const Procs& set, const Procs& all) {
-  return std::all_of(set.begin(), set.end(),
-                     [&](const pmix_proc_t& proc) { return events::covers(all, proc); });
-}
 
 }  // namespace
 
@@ -62,24 +47,15 @@ std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit)
   return out;
 }
 
-const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs& set) const {
-  const auto open = std::find_if(open_.begin(), open_.end(), [&](const Gathering& each) {
-    if (operation_of(each.meeting) != name.operation) return false;
-    // Members here may still call a construct that others have begun again without lost nodes.
-    return is_same(each.meeting.set, set) ||
-           (each.meeting.kind == Kind::construct && is_part_of(set, each.meeting.set));
-  });
-  return open == open_.end() ? nullptr : &*open;
-}
-
 std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
   auto procs = jobs_.procs_of(name.procs);
   if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
-  if (is_bootstrap(name.operation)) return rooms_.bootstraps.part_in(name);
-  if (is_kept_by_one_server(name.operation)) return rooms_.invited.part_in(name);
+  if (name.operation.kind == OperationName::Kind::bootstrap) return rooms_.bootstraps.part_in(name);
+  if (name.operation.is_kept_by_one_server()) return rooms_.invited.part_in(name);
+  if (Meeting meeting; !read_operation(name.operation, meeting)) return std::nullopt;
   const Participants participants(std::move(*procs), name.operation);
   const auto attempts = groups_.attempts(participants);
-  const auto* open = find(name, participants.procs());
+  const auto* open = operations_.find(name.operation, participants.procs());
   if (open != nullptr && name.generation == attempts + 1) return part_of(*open);
   auto part = server::part_of(jobs_, {.set = participants.procs()}, name.generation);
   part.name.operation = name.operation;
@@ -95,44 +71,24 @@ FenceName Gatherings::name_of(const Meeting& meeting) const {
           operation_of(meeting)};
 }
 
-/// What this node knows of a construct for Losses: it gathers here, or is with the other nodes.
-ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
-  ConstructFacts out;
-  const auto set = jobs_.procs_of(construct.procs);
-  const auto* open = set ? find(construct, *set) : nullptr;
-  const auto* meeting = open != nullptr ? &open->meeting
-                        : set           ? groups_.under_way(construct.operation, *set)
-                                        : nullptr;
-  if (meeting == nullptr) return out;
-  out.goes_on_smaller = meeting->goes_on_smaller;
-  Procs arrived, leaders;
-  for (const auto& arrival : meeting->arrived) {
-    arrived.push_back(arrival.from.proc());
-    if (is_set(arrival.directives, PMIX_GROUP_LEADER)) leaders.push_back(arrival.from.proc());
-    out.asks |= asks_handlers(arrival);
-  }
-  if (open != nullptr) leaders.insert(leaders.end(), open->leaders.begin(), open->leaders.end());
-  out.arrived = runs_of(arrived);
-  out.leaders = runs_of(leaders);
-  return out;
-}
-
-/// Another node is in this operation and asks whether our part of it has come, or will. If a participant of this node was lost before any
-/// has called, it never will: then it ends at all nodes, or this node takes part for those that are lost.
+/// Another node is in this operation and asks whether our part of it has come, or will. If a participant of
+/// this node was lost before any has called, it never will: then it ends at all nodes, or this node takes
+/// part for those that are lost.
 void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   const auto part = name ? part_in(*name) : std::nullopt;
   if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
-  if (is_kept_by_one_server(name->operation)) return reply(PMIX_SUCCESS, encode(*part));
+  if (name->operation.is_kept_by_one_server()) return reply(PMIX_SUCCESS, encode(*part));
   const Participants participants(*procs_of(name->procs), name->operation);
-  const bool is_due =
-      find(*name, participants.procs()) == nullptr && name->generation == groups_.attempts(participants) + 1;
+  const bool is_due = operations_.find(name->operation, participants.procs()) == nullptr &&
+                      name->generation == groups_.attempts(participants) + 1;
   if (is_due) take_part_without(*name, participants);
   reply(PMIX_SUCCESS, encode(*part));
 }
 
-/// Handlers have aborted a construct at another node. Its members of this node that have called hear it at once, and the others when they call. Where
-/// this node's part is with the others it is too late here, and another node may end it, or none.
+/// Handlers have aborted a construct at another node. Its members of this node that have called hear it at
+/// once, and the others when they call. Where this node's part is with the others it is too late here, and
+/// another node may end it, or none.
 void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   const auto set = name ? jobs_.procs_of(name->procs) : weft::fail(Errc::corrupt);
@@ -142,23 +98,22 @@ void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
   if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
   meeting.set = *set;
   if (name->generation == groups_.attempts(groups_.participants_of(meeting)) + 1) {
-    const auto* known = find(*name, meeting.set);
+    const auto* known = operations_.find(name->operation, meeting.set);
     fail_for_all(known != nullptr ? by_number(known->number) : add(std::move(meeting)),
                  PMIX_GROUP_CONSTRUCT_ABORT, {});
   }
   reply(PMIX_SUCCESS, {});
 }
 
-/// The operation that another node is in has participants here that were lost, and none that has called: it never can, or goes on without
-/// them, or a handler decides.
+/// The operation that another node is in has participants here that were lost, and none that has called: it
+/// never can, or goes on without them, or a handler decides.
 void Gatherings::take_part_without(const FenceName& name, const Participants& participants) {
   Meeting meeting{.set = participants.procs()};
-  const bool is_of_group = read_operation(name.operation, meeting);
   const auto lost = lost_of(meeting);
-  if (lost.empty()) return;
+  if (!read_operation(name.operation, meeting) || lost.empty()) return;
   const bool is_to_ask = meeting.kind == Kind::construct && name.goes_on_smaller == 0;
   if (is_to_ask) return look_for_lost(add(std::move(meeting)));
-  if (!is_of_group || name.goes_on_smaller == 0)
+  if (!is_of_group(meeting) || name.goes_on_smaller == 0)
     return fail_for_all(add(std::move(meeting)), lost.front().status, lost.front().proc);
   if (!groups_.may_take_part_in(meeting)) return;
   meeting.goes_on_smaller = true;
@@ -175,7 +130,8 @@ void Gatherings::lose_groups(const std::vector<std::string>& names) {
   }
 }
 
-/// No member of this node is left, and others may wait for them in the group's end. It may have ended with them, or be under way for them.
+/// No member of this node is left, and others may wait for them in the group's end. It may have ended with
+/// them, or be under way for them.
 void Gatherings::take_part_in_end(const std::string& name) {
   const auto* group = groups_.table().find(name);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);

@@ -39,17 +39,17 @@ data::Deadline deadline_in(const data::Infos& directives, Loop::TimePoint since)
 }  // namespace
 
 Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms)
-    : loop_(loop), jobs_(jobs), host_(host), groups_(rooms.groups), rooms_(rooms) {
+    : loop_(loop),
+      jobs_(jobs),
+      host_(host),
+      groups_(rooms.groups),
+      rooms_(rooms),
+      operations_(rooms.operations),
+      open_(operations_.gathering) {
   rooms_.bootstraps.on_ready([this](const Requester& from, link::GroupConstruct message) {
     enter(from, Kind::construct, std::move(message.group), std::move(message.procs),
           std::move(message.directives));
   });
-  groups_.on_gathering([this](const Procs& set) {
-    return std::any_of(open_.begin(), open_.end(), [&](const Gathering& each) {
-      return is_of_group(each.meeting) && is_same(each.meeting.set, set);
-    });
-  });
-  rooms_.losses.on_facts([this](const FenceName& construct) { return facts_of(construct); });
   rooms_.memberships.on_left([this](const std::string& group, const pmix_proc_t& proc, const Procs& before) {
     left(group, proc, before);
   });
@@ -142,8 +142,9 @@ void Gatherings::tell_others(const Meeting& meeting, const Arrival& arrival) {
   if (requests) rooms_.events.tell({PMIX_GROUP_REQUESTED, proc, meeting.group, &members, nullptr}, others);
 }
 
-/// Calls of one kind and set belong together; of a group, those of its name, and of its fences those of the members that a fence has begun with.
-/// Threads of one process may be in two of the same: each call of a process belongs to another one.
+/// Calls of one kind and set belong together; of a group, those of its name, and of its fences those of the
+/// members that a fence has begun with. Threads of one process may be in two of the same: each call of a
+/// process belongs to another one.
 Gatherings::Open Gatherings::find(const Meeting& meeting, const Requester& from) {
   auto oldest = open_.end();
   const auto [first, last] = open_.by_hash(hash_of(meeting));
@@ -190,7 +191,8 @@ void Gatherings::leave_out_lost(Meeting& meeting) const {
   });
 }
 
-/// Participants of this node that were lost before they called, and are waited for; those that have died first.
+/// Participants of this node that were lost before they called, and are waited for; those that have died
+/// first.
 std::vector<Gatherings::Lost> Gatherings::lost_of(const Meeting& meeting) const {
   std::vector<Lost> out;
   each_local(jobs_, meeting.set, [&](const Job& job, std::uint32_t local) {
@@ -210,7 +212,8 @@ void Gatherings::look_for_lost(Open open) {
     if (const auto still = by_number(number); still != open_.end()) lose_in(still, lost);
 }
 
-/// A participant of this node will not call, and may have called before. Only a construct asks what is to become of it.
+/// A participant of this node will not call, and may have called before. Only a construct asks what is to
+/// become of it.
 void Gatherings::lose_in(Open open, const Lost& lost) {
   auto& meeting = open->meeting;
   if (is_by_host(meeting))
@@ -227,7 +230,8 @@ void Gatherings::lose_in(Open open, const Lost& lost) {
     return;
   }
   const bool may_ask = meeting.kind == Kind::construct;
-  const bool asks = was_leader || facts_of(name_of(meeting)).asks || groups_.has_other_nodes(meeting.set);
+  const bool asks = was_leader || operations_.facts_of(operation_of(meeting), meeting.set).asks ||
+                    groups_.has_other_nodes(meeting.set);
   if (contains(open->undecided, lost.proc)) return;
   if (!may_ask || !asks) return fail_for_all(open, lost.status, lost.proc);
   open->undecided.push_back(lost.proc);
@@ -237,8 +241,9 @@ void Gatherings::lose_in(Open open, const Lost& lost) {
                        });
 }
 
-/// It has called, and so have all others of this node: it is a member, and those that it led look for another leader, or give up. This node's part
-/// is with the others, so the construct ends by a node whose part is not: where all have called it is made.
+/// It has called, and so have all others of this node: it is a member, and those that it led look for another
+/// leader, or give up. This node's part is with the others, so the construct ends by a node whose part is
+/// not: where all have called it is made.
 void Gatherings::lose_leader(const pmix_proc_t& proc, pmix_status_t status) {
   for (const auto& [name, meeting] : groups_.constructs_led_by(proc))
     rooms_.losses.decide({name, meeting->group, proc, status, true, true},
@@ -259,7 +264,8 @@ void Gatherings::decided(std::uint64_t number, const pmix_proc_t& proc, Losses::
   if (is_complete(*open)) complete(open);
 }
 
-/// A member has left a group with members here: what the others wait for in it, here or at a board until now, goes on without that member, or fails.
+/// A member has left a group with members here: what the others wait for in it, here or at a board until now,
+/// goes on without that member, or fails.
 void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const Procs& before) {
   const auto* now = groups_.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
@@ -297,8 +303,9 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
   }
 }
 
-/// Processes have joined a group with members here. A fence that has begun here ends among the members that it has begun with, also where these were
-/// at a board until now: it is open from here on, for those of them that have not called. The end of the group waits for the new members, too.
+/// Processes have joined a group with members here. A fence that has begun here ends among the members that
+/// it has begun with, also where these were at a board until now: it is open from here on, for those of them
+/// that have not called. The end of the group waits for the new members, too.
 void Gatherings::joined(const std::string& group, const Procs& before) {
   const auto* now = groups_.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
@@ -362,7 +369,8 @@ void Gatherings::fail(Open open, pmix_status_t status) {
   call_host(std::move(meeting), [](pmix_status_t, data::Infos) {});
 }
 
-/// Of a group the name alone: the attempt that has failed may be one without lost nodes, and its members call for the first.
+/// Of a group the name alone: the attempt that has failed may be one without lost nodes, and its members call
+/// for the first.
 collectives::Signature Gatherings::owed_by(const Meeting& meeting) const {
   const auto signature = groups_.participants_of(meeting).signature();
   return is_of_group(meeting) ? collectives::Signature{signature.high, 0} : signature;

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Connect, PMIx_Disconnect, the construct and destruct of groups, and fences of groups: where the participants of this node meet. When all have called, the
-// host is called, or for a group, unless the host makes groups itself, the servers (groups.hpp). The loop's thread only.
+// PMIx_Connect, PMIx_Disconnect, the construct and destruct of groups, and fences of groups: where the
+// participants of this node meet. When all have called, the host is called, or for a group, unless the host
+// makes groups itself, the servers (groups.hpp). The loop's thread only.
 //
 //   gathering --(the last local participant)--> with the host or the other servers --(the answer)--> ended
 //       |
-//       +-----(a participant has ended or left; a deadline has passed; another node knows that it cannot end well)--> ended
+//       +-----(a participant has ended or left; a deadline has passed; another node knows that it cannot end
+//       well)--> ended
 //
-// A construct whose members want to be asked (losses.hpp) goes on gathering while they are, and so does one that goes on with fewer. One that
-// another node has asked about is open here before any participant has called, and so is one in which all that have called are lost.
+// A construct whose members want to be asked (losses.hpp) goes on gathering while they are, and so does one
+// that goes on with fewer. One that another node has asked about is open here before any participant has
+// called, and so is one in which all that have called are lost.
 //
-// What ends for a lost participant ends for those of this node that have not called, too (OwedEnds): one attempt has one end.
+// What ends for a lost participant ends for those of this node that have not called, too (OwedEnds): one
+// attempt has one end.
 //
-// A gathering that ends before it is complete is told to the host as well, with PMIX_LOCAL_COLLECTIVE_STATUS, or to the other servers:
-// participants of other nodes wait for this one.
+// A gathering that ends before it is complete is told to the host as well, with PMIX_LOCAL_COLLECTIVE_STATUS,
+// or to the other servers: participants of other nodes wait for this one.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <vector>
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/fences.hpp"
-#include "core/server/groups/bootstraps.hpp"
-#include "core/server/groups/groups.hpp"
-#include "core/server/groups/invitations.hpp"
-#include "core/server/groups/invited.hpp"
-#include "core/server/groups/losses.hpp"
-#include "core/server/groups/meeting.hpp"
-#include "core/server/groups/owed_ends.hpp"
+#include "core/server/groups/handlers/losses.hpp"
+#include "core/server/groups/invitation/invitations.hpp"
+#include "core/server/groups/invitation/invited.hpp"
+#include "core/server/groups/membership/bootstraps.hpp"
+#include "core/server/groups/open/open_operations.hpp"
+#include "core/server/groups/open/owed_ends.hpp"
+#include "core/server/groups/operation/groups.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
 
@@ -40,6 +42,7 @@ class Gatherings {
  public:
   struct Rooms {
     PeerCalls& peers;
+    OpenOperations& operations;
     Groups& groups;
     Bootstraps& bootstraps;
     GroupEvents& events;
@@ -50,8 +53,8 @@ class Gatherings {
   };
   Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms);
 
-  /// A participant has called, which may name the set in any order. Those of one kind and set belong together; of a group, those of
-  /// its name. waited: at a board, before.
+  /// A participant has called, which may name the set in any order. Those of one kind and set belong
+  /// together; of a group, those of its name. waited: at a board, before.
   void enter(const Requester& from, Meeting::Kind kind, std::string group, Procs procs,
              data::Infos directives, std::chrono::milliseconds waited = {});
   /// The same for the end of a group, whose members are known here.
@@ -70,57 +73,14 @@ class Gatherings {
   // Which ranks are missing, as Fences tells it of fences.
   /// What a local participant has entered.
   std::vector<FencePart> open_parts() const;
-  /// This node's part in an operation that another node has named. Nothing: processes that are not known here.
+  /// This node's part in an operation that another node has named. Nothing: processes that are not known
+  /// here.
   std::optional<FencePart> part_in(const FenceName& name) const;
   /// In which local participants have waited for local participants for `limit`; each once.
   std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
 
  private:
-  struct Gathering {
-    Meeting meeting;
-    std::uint64_t number = 0;
-    std::size_t hash = 0;  ///< of what calls belong together by
-    Procs undecided{};     ///< members that are lost, while handlers are asked what becomes of it
-    Procs leaders{};       ///< that were elected
-    Loop::TimePoint since{};
-    bool is_reported = false;
-    std::unique_ptr<Timer> deadline{};
-  };
-  using Open = std::list<Gathering>::iterator;
-  /// In the order of their first calls, found by number and by what calls belong together by: there may be many.
-  class OpenGatherings {
-   public:
-    auto begin() { return all_.begin(); }
-    auto end() { return all_.end(); }
-    auto begin() const { return all_.begin(); }
-    auto end() const { return all_.end(); }
-    Open add(Gathering gathering) {
-      const auto at = all_.insert(all_.end(), std::move(gathering));
-      by_number_.emplace(at->number, at);
-      by_hash_.emplace(at->hash, at);
-      return at;
-    }
-    void erase(Open at) {
-      by_number_.erase(at->number);
-      const auto [first, last] = by_hash_.equal_range(at->hash);
-      for (auto each = first; each != last; ++each)
-        if (each->second == at) {
-          by_hash_.erase(each);
-          break;
-        }
-      all_.erase(at);
-    }
-    Open by_number(std::uint64_t number) {
-      const auto found = by_number_.find(number);
-      return found == by_number_.end() ? all_.end() : found->second;
-    }
-    auto by_hash(std::size_t hash) const { return by_hash_.equal_range(hash); }
-
-   private:
-    std::list<Gathering> all_;
-    std::unordered_map<std::uint64_t, Open> by_number_;
-    std::unordered_multimap<std::size_t, Open> by_hash_;
-  };
+  using Open = OpenGatherings::Open;
 
   void enter(Meeting::Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller);
   void enter_group(const Requester& from, Meeting::Kind kind, const std::string& name, data::Infos directives,
@@ -144,7 +104,6 @@ class Gatherings {
   void left(const std::string& group, const pmix_proc_t& proc, const Procs& before);
   void joined(const std::string& group, const Procs& before);
   Procs without(const Procs& set, const pmix_proc_t& proc) const;
-  ConstructFacts facts_of(const FenceName& construct) const;
   FenceName name_of(const Meeting& meeting) const;
   void watch_deadline(Open open);
   void complete(Open open);
@@ -157,7 +116,6 @@ class Gatherings {
   void answer_part(Bytes body, const Rpc::Reply& reply);
   void take_abort(Bytes body, const Rpc::Reply& reply);
   void take_part_without(const FenceName& name, const Participants& participants);
-  const Gathering* find(const FenceName& name, const Procs& set) const;
   FencePart part_of(const Gathering& gathering) const;
 
   Loop& loop_;
@@ -165,7 +123,8 @@ class Gatherings {
   Host& host_;
   Groups& groups_;
   const Rooms rooms_;
-  OpenGatherings open_;  ///< not complete yet
+  OpenOperations& operations_;
+  OpenGatherings& open_;  ///< of these
   OwedEnds owed_;
   std::uint64_t last_ = 0;
 };

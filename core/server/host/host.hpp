@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program that this server is embedded in, as the rooms call it: one method an upcall of its module.
 //
-// Each takes what the Standard's prototype takes and a `done` that runs on the loop's thread, once, whichever completion style
-// the host chose. An upcall that the host does not offer ends as PMIX_ERR_NOT_SUPPORTED.
+// Each takes what the Standard's prototype takes and a `done` that runs on the loop's thread, once, whichever
+// completion style the host chose. An upcall that the host does not offer ends as PMIX_ERR_NOT_SUPPORTED.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,8 @@ class Host {
   bool takes_events() const noexcept { return module_.notify_event != nullptr; }
 
   bool decides_on_tools() const noexcept { return module_.tool_connected != nullptr; }
-  /// infos: what is known of the tool. done: on PMIX_SUCCESS also its name; without a namespace the host leaves it to the server.
+  /// infos: what is known of the tool. done: on PMIX_SUCCESS also its name; without a namespace the host
+  /// leaves it to the server.
   void tool_connected(data::Infos infos, std::function<void(pmix_status_t, const pmix_proc_t& name)> done);
   void client_connected(const pmix_proc_t& proc, void* object, Done done);
   void client_finalized(const pmix_proc_t& proc, void* object, Done done);

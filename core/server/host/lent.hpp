@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host lends with an answer: an array that is valid until its release function is called, or, without such a function, as
-// long as the callback runs.
+// What a host lends with an answer: an array that is valid until its release function is called, or, without
+// such a function, as long as the callback runs.
 //
-// A host may hold its locks when it calls back, and take them again in its release function. So nothing of the host is called
-// in the callback: the loop reads what is lent, and gives it back. Where the server ends before that, nothing gives it back.
+// A host may hold its locks when it calls back, and take them again in its release function. So nothing of
+// the host is called in the callback: the loop reads what is lent, and gives it back. Where the server ends
+// before that, nothing gives it back.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ class Lent {
     if (release_ == nullptr) copy();
   }
 
-  /// On the loop, once: a copy, and the host has its own again. Errors: no_memory, not_supported (an info of an unknown type).
+  /// On the loop, once: a copy, and the host has its own again. Errors: no_memory, not_supported (an info of
+  /// an unknown type).
   Result<Taken> take() {
     if (release_ == nullptr) return std::move(copy_);
     copy();

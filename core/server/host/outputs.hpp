@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which clients pull the output of which processes, and the way of bytes that the host delivers to them. The loop's thread only.
+// Which clients pull the output of which processes, and the way of bytes that the host delivers to them. The
+// loop's thread only.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calling the host in each of its completion styles: at once (PMIX_OPERATION_SUCCEEDED or an error is the answer, the callback never
-// comes) or later (PMIX_SUCCESS, then a callback, from any thread, perhaps before the upcall has returned).
+// Calling the host in each of its completion styles: at once (PMIX_OPERATION_SUCCEEDED or an error is the
+// answer, the callback never comes) or later (PMIX_SUCCESS, then a callback, from any thread, perhaps before
+// the upcall has returned).
 //
-// A host answers with the pointer that it was given. That is a number, which leads to the open upcall through a table of this
-// process: a second answer, or one that comes when the server has ended, finds nothing there and has no effect.
+// A host answers with the pointer that it was given. That is a number, which leads to the open upcall through
+// a table of this process: a second answer, or one that comes when the server has ended, finds nothing there
+// and has no effect.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -41,9 +43,11 @@ class UpcallTable {
 
   /// The pointer for the host; null: the server has ended, and its host is not called any more.
   void* add(std::unique_ptr<OpenUpcall> open);
-  /// For the status that an upcall has returned. Null: its callback was there before, or the server has ended.
+  /// For the status that an upcall has returned. Null: its callback was there before, or the server has
+  /// ended.
   std::unique_ptr<OpenUpcall> take(void* pointer);
-  /// For a callback: hand_on(open upcall, loop), under the table's lock, unless there is nothing to answer any more.
+  /// For a callback: hand_on(open upcall, loop), under the table's lock, unless there is nothing to answer
+  /// any more.
   template <class HandOn>
   void answer(void* pointer, HandOn&& hand_on) {
     const std::lock_guard lock(mutex_);
@@ -52,8 +56,8 @@ class UpcallTable {
     hand_on(*open, *loop_of(*open->server));
   }
   bool is_closed(const OpenUpcalls& server);
-  /// No answer to an upcall of this server has an effect from here on; and what the answers would have touched is freed here
-  /// (`close`) or stays (`abandon`, where the loop is still in the host).
+  /// No answer to an upcall of this server has an effect from here on; and what the answers would have
+  /// touched is freed here (`close`) or stays (`abandon`, where the loop is still in the host).
   void close(OpenUpcalls& server) noexcept;
   void abandon(OpenUpcalls& server) noexcept;
 
@@ -72,7 +76,8 @@ class UpcallTable {
   Number next_ = 1;
 };
 
-/// What a server's upcalls have in common: the loop that their answers come to, and the upcall that has not returned yet.
+/// What a server's upcalls have in common: the loop that their answers come to, and the upcall that has not
+/// returned yet.
 class OpenUpcalls {
  public:
   explicit OpenUpcalls(asio::io_context& loop) noexcept : loop_(&loop) {}
@@ -112,8 +117,9 @@ class Upcall final : public OpenUpcall {
   Upcall(std::shared_ptr<OpenUpcalls> all, const char* upcall, Done done)
       : OpenUpcall(std::move(all), upcall), done_(std::move(done)) {}
 
-  /// On the loop thread. name: of the upcall, static text. call(pointer): the host's function. done runs on the loop thread,
-  /// exactly once, and not where the server has gone; before make() returns if the host answered at once.
+  /// On the loop thread. name: of the upcall, static text. call(pointer): the host's function. done runs on
+  /// the loop thread, exactly once, and not where the server has gone; before make() returns if the host
+  /// answered at once.
   template <class Call>
   static void make(const std::shared_ptr<OpenUpcalls>& all, const char* name, Done done, Call&& call) {
     auto& table = UpcallTable::of_process();

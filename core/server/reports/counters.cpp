@@ -3,7 +3,7 @@
 
 #include "core/server/cards/modex.hpp"
 #include "core/server/cluster/cluster.hpp"
-#include "core/server/fences/card_exchange.hpp"
+#include "core/server/fences/exchange/card_exchange.hpp"
 #include "core/server/fences/fences.hpp"
 
 namespace weft::server {

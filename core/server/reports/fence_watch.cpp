@@ -23,6 +23,7 @@ void print(const std::string& text) {
 /// A fence between nodes that the others are asked about: those before this node first.
 struct FenceWatch::Inquiry {
   FenceName name;
+  std::string remark{};  ///< as FencePart
   std::vector<NodeNumber> members;
   std::chrono::seconds age{};
   bool is_report = false;
@@ -66,6 +67,7 @@ void FenceWatch::report_waiting() {
       std::vector<StuckFence::OnNode> missing;
       if (!part.missing.empty()) missing.push_back({"", part.missing, true});
       print(stuck_report({.name = part.name,
+                          .remark = part.remark,
                           .age = age,
                           .members = part.ranks,
                           .arrived = part.arrived,
@@ -76,6 +78,7 @@ void FenceWatch::report_waiting() {
     }
     auto inquiry = std::make_shared<Inquiry>();
     inquiry->name = part.name;
+    inquiry->remark = part.remark;
     inquiry->members = fences_.nodes_of(part.name);
     inquiry->age = age;
     inquiry->is_report = true;
@@ -141,8 +144,12 @@ void FenceWatch::inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half) {
 
 void FenceWatch::conclude(const Inquiry& inquiry) const {
   if (!inquiry.is_report) return;
-  StuckFence fence{
-      .name = inquiry.name, .age = inquiry.age, .unit = "nodes", .missing = {}, .also = inquiry.also};
+  StuckFence fence{.name = inquiry.name,
+                   .remark = inquiry.remark,
+                   .age = inquiry.age,
+                   .unit = "nodes",
+                   .missing = {},
+                   .also = inquiry.also};
   fence.members = inquiry.members.size();
   for (const auto& [node, part] : inquiry.parts)
     if (part.state != FencePart::State::entered)

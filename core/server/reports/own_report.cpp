@@ -12,7 +12,7 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   NodeReport out;
   if (request.everything == 0) {
     for (const auto& name : request.fences)
-      if (auto part = name.operation.empty() ? fences_.part_in(name) : gatherings_.part_in(name))
+      if (auto part = name.operation.is_fence() ? fences_.part_in(name) : gatherings_.part_in(name))
         out.fences.push_back(std::move(*part));
     return out;
   }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/server/groups/group_table.hpp"
+#include "core/server/groups/table/group_table.hpp"
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/jobs/process_sets.hpp"
 #include "core/server/reports/own_report.hpp"

@@ -80,6 +80,7 @@ struct FenceReport {
     std::vector<AbsentRank> ranks;
   };
   FenceName name;
+  std::string remark;  ///< as FencePart
   std::uint64_t age_ms = 0;
   bool collects = false;
   std::string algorithm;

@@ -111,7 +111,8 @@ Value to_value(const FenceReport& fence) {
     for (const auto& rank : on.ranks) missing.add("weft.rank", to_value(on.node, rank));
   out.add("weft.procs", array(procs));
   out.add("weft.generation", Value::of(fence.name.generation));
-  if (!fence.name.operation.empty()) out.add("weft.operation", text(fence.name.operation));
+  if (!fence.name.operation.is_fence())
+    out.add("weft.operation", text(to_text(fence.name.operation) + fence.remark));
   out.add("weft.age", Value::of(fence.age_ms));
   out.add(PMIX_COLLECT_DATA, Value::of(fence.collects));
   out.add("weft.algorithm", text(fence.algorithm));

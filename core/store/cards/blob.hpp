@@ -17,8 +17,8 @@ namespace weft::store {
 
 enum class BlobKind : std::uint32_t {
   cards = 0x32424657,      ///< "WFB2": core/store/cards/card.hpp
-  generated = 0x31474657,  ///< "WFG1": core/server/fences/generated_info.hpp
-  group = 0x31504657,      ///< "WFP1": core/server/groups/group_part.hpp
+  generated = 0x31474657,  ///< "WFG1": core/server/fences/exchange/generated_info.hpp
+  group = 0x31504657,      ///< "WFP1": core/server/groups/table/group_part.hpp
   failure = 0x31464657,    ///< "WFF1": i32 status with which the fence failed on that node
 };
 

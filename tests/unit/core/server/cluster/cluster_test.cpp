@@ -89,7 +89,7 @@ struct Node {
   }
   std::vector<std::byte> contact() {
     std::promise<std::vector<std::byte>> promise;
-    server->collect_inventory([&](pmix_status_t, data::Infos infos) {
+    server->launch().collect_inventory([&](pmix_status_t, data::Infos infos) {
       const auto* info = infos.find("weft.contact");
       const auto* first = reinterpret_cast<const std::byte*>(info->value.data.bo.bytes);
       promise.set_value({first, first + info->value.data.bo.size});
@@ -100,7 +100,8 @@ struct Node {
     data::Infos infos;
     infos.add("weft.contact", data::Value::of_bytes(contact));
     std::promise<pmix_status_t> promise;
-    server->deliver_inventory(std::move(infos), [&](pmix_status_t status) { promise.set_value(status); });
+    server->launch().deliver_inventory(std::move(infos),
+                                       [&](pmix_status_t status) { promise.set_value(status); });
     return promise.get_future().get();
   }
   std::future<pmix_status_t> notify(const std::vector<std::uint32_t>& to, const std::string& text) {

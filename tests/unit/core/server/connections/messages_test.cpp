@@ -37,11 +37,11 @@ class Messages : public ServerHere {
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{2}));
     std::promise<pmix_status_t> registered, known;
-    server_->register_nspace("job", 2, std::move(infos),
-                             [&](pmix_status_t status) { registered.set_value(status); });
+    server_->registrations().register_nspace("job", 2, std::move(infos),
+                                             [&](pmix_status_t status) { registered.set_value(status); });
     ASSERT_EQ(registered.get_future().get(), PMIX_SUCCESS);
-    server_->register_client(me_, {::getuid(), ::getgid(), nullptr},
-                             [&](pmix_status_t status) { known.set_value(status); });
+    server_->registrations().register_client(me_, {::getuid(), ::getgid(), nullptr},
+                                             [&](pmix_status_t status) { known.set_value(status); });
     ASSERT_EQ(known.get_future().get(), PMIX_SUCCESS);
   }
 
@@ -73,7 +73,7 @@ class Messages : public ServerHere {
   }
   link::Hello hello() {
     char** env = nullptr;
-    EXPECT_EQ(server_->children().set_up(me_, &env), PMIX_SUCCESS);
+    EXPECT_EQ(server_->launch().children().set_up(me_, &env), PMIX_SUCCESS);
     link::Hello out;
     out.nspace = "job";
     for (char** each = env; *each != nullptr; ++each) {

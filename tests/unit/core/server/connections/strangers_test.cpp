@@ -23,8 +23,8 @@ class Strangers : public ServerHere {
   /// A client of the other user may come.
   void expect_client() {
     std::promise<pmix_status_t> done;
-    server_->register_client(link::make_proc("job", 0), {another_user, another_user, nullptr},
-                             [&](pmix_status_t status) { done.set_value(status); });
+    server_->registrations().register_client(link::make_proc("job", 0), {another_user, another_user, nullptr},
+                                             [&](pmix_status_t status) { done.set_value(status); });
     EXPECT_EQ(done.get_future().get(), PMIX_SUCCESS);
   }
   /// Runs it in a process of the other user; what it returns is 0 where all was right.
@@ -128,10 +128,10 @@ TEST_F(Strangers, that_come_and_go_do_not_hold_up_an_end) {
     });
   expect_client();
   std::promise<pmix_status_t> rank, nspace;
-  server_->deregister_client(link::make_proc("job", 0),
-                             [&](pmix_status_t status) { rank.set_value(status); });
+  server_->registrations().deregister_client(link::make_proc("job", 0),
+                                             [&](pmix_status_t status) { rank.set_value(status); });
   EXPECT_EQ(rank.get_future().get(), PMIX_SUCCESS);
-  server_->deregister_nspace("job", [&](pmix_status_t status) { nspace.set_value(status); });
+  server_->registrations().deregister_nspace("job", [&](pmix_status_t status) { nspace.set_value(status); });
   EXPECT_EQ(nspace.get_future().get(), PMIX_SUCCESS);
   server_.reset();
   is_over.store(true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What members of a board hear of an operation's end: by the board, or by messages, whenever they come. The
 // test plays the members.
-#include "core/server/groups/board_meetings.hpp"
+#include "core/server/groups/open/board_meetings.hpp"
 
 #include "tests/unit/core/server/connections/lines.hpp"
 #include "tests/unit/core/store/segment/jobs.hpp"

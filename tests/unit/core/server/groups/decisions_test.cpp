@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/groups/decisions.hpp"
+#include "core/server/groups/handlers/decisions.hpp"
 
 #include <gtest/gtest.h>
 

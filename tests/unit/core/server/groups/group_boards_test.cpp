@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Boards of groups from the server's side, and the table of groups that comes of them. The test plays the
 // members.
-#include "core/server/groups/group_boards.hpp"
+#include "core/server/groups/table/group_boards.hpp"
 
-#include "core/server/groups/group_table.hpp"
+#include "core/server/groups/table/group_table.hpp"
 #include "core/store/segment/layout.hpp"
 #include "tests/unit/core/store/segment/jobs.hpp"
 

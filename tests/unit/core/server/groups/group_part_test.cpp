@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/groups/group_part.hpp"
+#include "core/server/groups/table/group_part.hpp"
 
 #include <gtest/gtest.h>
 
-#include "core/server/groups/meeting.hpp"
+#include "core/server/groups/open/meeting.hpp"
 #include "core/store/cards/blob.hpp"
 
 namespace weft::server {
@@ -107,7 +107,11 @@ TEST(GroupPart, comes_back_from_its_blob) {
 }
 
 TEST(Meeting, an_operation_is_known_by_its_name) {
-  EXPECT_EQ(operation_of({.kind = Meeting::Kind::construct, .group = "ours"}), "construct of group ours");
+  EXPECT_EQ(to_text(operation_of({.kind = Meeting::Kind::construct, .group = "ours"})),
+            "construct of group ours");
+  EXPECT_EQ(to_text(operation_of({.kind = Meeting::Kind::fence, .group = "ours"})), "fence of group ours");
+  EXPECT_EQ(to_text(operation_of({})), "connect");
+  EXPECT_EQ(to_text(OperationName{}), "") << "a fence is known by its set";
   for (const auto kind : {Meeting::Kind::construct, Meeting::Kind::destruct, Meeting::Kind::fence}) {
     Meeting read;
     EXPECT_TRUE(read_operation(operation_of({.kind = kind, .group = "of group ours"}), read));
@@ -115,7 +119,21 @@ TEST(Meeting, an_operation_is_known_by_its_name) {
     EXPECT_EQ(read.group, "of group ours");
   }
   Meeting none;
-  EXPECT_FALSE(read_operation(operation_of({}), none));
+  EXPECT_TRUE(read_operation(operation_of({}), none));
+  EXPECT_EQ(none.kind, Meeting::Kind::connect);
+  EXPECT_FALSE(read_operation({OperationName::Kind::invitation, "ours"}, none)) << "nothing meets for it";
+  EXPECT_FALSE(read_operation({}, none)) << "a fence";
+}
+
+TEST(OperationName, one_that_is_none_is_refused) {
+  const auto is_read = [](const OperationName& name) {
+    return base::decode<FenceName>(base::encode(FenceName{{{"job", 0, 1}}, 1, name})).has_value();
+  };
+  EXPECT_TRUE(is_read({}));
+  EXPECT_TRUE(is_read({OperationName::Kind::bootstrap, "g"}));
+  EXPECT_FALSE(is_read({OperationName::Kind::construct, ""})) << "of no group";
+  EXPECT_FALSE(is_read({OperationName::Kind::fence, "g"}));
+  EXPECT_FALSE(is_read({static_cast<OperationName::Kind>(10), "g"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/groups/invitation.hpp"
+#include "core/server/groups/invitation/invitation.hpp"
 
 #include <gtest/gtest.h>
 

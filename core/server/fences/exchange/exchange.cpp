@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/fences/exchange/exchange.hpp"
+
+#include <algorithm>
+
+#include "core/events/range.hpp"
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+namespace {
+
+using collectives::Kind;
+using collectives::Outcome;
+
+// Not data::to_status(): the error says why the collective of all nodes has ended, and becomes the status of
+// their fences.
+Errc code_of(pmix_status_t why) noexcept {
+  switch (why) {
+    case PMIX_ERR_TIMEOUT:
+      return Errc::timeout;
+    case PMIX_ERR_PROC_ABORTED:
+      return Errc::peer_lost;
+    case PMIX_ERR_UNREACH:
+      return Errc::unreachable;
+    case PMIX_ERR_OUT_OF_RESOURCE:
+      return Errc::no_space;
+    case PMIX_ERR_BAD_PARAM:
+      return Errc::invalid;
+    case Exchanges::rivals:
+      return Errc::type_mismatch;
+    case Exchanges::changed:
+      return Errc::outside_scope;
+    case PMIX_GROUP_CONSTRUCT_ABORT:
+      return Errc::denied;
+    default:
+      return Errc::canceled;
+  }
+}
+pmix_status_t status_of(Errc code) noexcept {
+  switch (code) {
+    case Errc::timeout:
+      return PMIX_ERR_TIMEOUT;
+    case Errc::peer_lost:
+      return PMIX_ERR_PROC_ABORTED;
+    case Errc::unreachable:
+      return PMIX_ERR_UNREACH;
+    case Errc::no_space:
+      return PMIX_ERR_OUT_OF_RESOURCE;
+    case Errc::no_memory:
+      return PMIX_ERR_NOMEM;
+    case Errc::invalid:  // some nodes want the cards to travel, others do not
+      return PMIX_ERR_BAD_PARAM;
+    case Errc::type_mismatch:
+      return Exchanges::rivals;
+    case Errc::outside_scope:
+      return Exchanges::changed;
+    case Errc::denied:
+      return PMIX_GROUP_CONSTRUCT_ABORT;
+    case Errc::corrupt:
+      return PMIX_ERR_UNPACK_FAILURE;
+    default:
+      return PMIX_ERROR;
+  }
+}
+
+}  // namespace
+
+Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cluster_(cluster), jobs_(jobs) {
+  cluster_.on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+    const auto rival = decode<Rival>(body);
+    if (!rival) return reply(PMIX_ERR_BAD_PARAM, {});
+    const Key key{rival->signature, rival->generation};
+    // A fence is named by its set alone, and has no rivals.
+    const auto open = open_.find(key);
+    const bool is_fence = open != open_.end() && open->second.procs.operation().is_fence();
+    if (is_fence || gone_over_.find(key) != nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
+    pass_over({rival->own_signature, rival->own_generation});
+    abort(key, rivals);
+    reply(PMIX_SUCCESS, {});
+  });
+}
+
+/// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends
+/// well. Whichever set the participants have in the end, the node that waits in the other one has not begun
+/// this generation of it: so that cannot end well anywhere while it is ended here.
+void Exchanges::end_rivals(const Key& key) {
+  for (const auto& [rival, node] : cluster_.engine().rivals_of(key.first)) {
+    const auto* passed = passed_.find(rival.first);
+    if (passed != nullptr && rival.second <= *passed) continue;
+    cluster_.send(node, RequestType::rival, encode(Rival{rival.first, rival.second, key.first, key.second}),
+                  [this, key, rival = rival](pmix_status_t status, Bytes) {
+                    if (status != PMIX_SUCCESS) return;
+                    pass_over(rival);
+                    abort(key, rivals);
+                  });
+  }
+}
+
+void Exchanges::go_over(const Key& key) {
+  gone_over_.add(key, {});
+}
+
+void Exchanges::pass_over(const Key& key) {
+  const auto* known = passed_.find(key.first);
+  passed_.add(key.first, known == nullptr ? key.second : std::max(*known, key.second));
+}
+
+/// The part of this node in what ends as rivals was not sent, and is not.
+void Exchanges::refuse_passed(const Participants& procs) {
+  const auto* passed = passed_.find(procs.signature());
+  if (passed == nullptr) return;
+  const auto begun = attempts(procs);
+  const auto end = std::min<collectives::Generation>(*passed, begun + most_rivals);  // more is damage
+  for (auto next = begun; next < end; ++next) refuse(procs, rivals);
+  passed_.erase(procs.signature());
+}
+
+Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect, Blob contribution,
+                                        Ended ended) {
+  auto members = jobs_.nodes_of(procs);
+  const auto self = std::lower_bound(members.begin(), members.end(), cluster_.self());
+  if (self == members.end() || *self != cluster_.self())
+    return fail(Errc::not_found, "a participant is not known");
+  refuse_passed(procs);
+  const auto key = std::make_shared<Key>(procs.signature(), 0);
+  const auto on_end = [this, key, members, ended = std::move(ended)](const Outcome& outcome) {
+    open_.erase(*key);
+    const bool has_data = outcome.result && !outcome.is_without_data;
+    std::vector<Part> others;
+    for (std::size_t i = 0; has_data && i < outcome.contributions.size(); ++i)
+      if (members[i] != cluster_.self()) others.push_back({members[i], outcome.contributions[i]});
+    const auto status = outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code);
+    ended({status, std::move(others), outcome.lost, outcome.is_without_data});
+  };
+  const auto generation =
+      cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier, members,
+                              std::move(contribution), on_end, procs.after_loss());
+  if (!generation) return fail(generation.error());
+  cluster_.stay_awake();
+  key->second = *generation;
+  open_.insert_or_assign(*key, Open{procs, std::move(members), loop_.now()});
+  ask_for_dead(*key);
+  return *key;
+}
+
+void Exchanges::ask_for_dead(const Key& key) {
+  const auto fence = open_.find(key);
+  if (fence == open_.end()) return;
+  const auto procs = fence->second.procs;
+  std::set<NodeNumber> nodes;
+  for (const auto& [nspace, rank] : dead_) {
+    const auto proc = link::make_proc(nspace, rank);
+    if (!events::covers(procs.procs(), proc)) continue;
+    for (const auto node : jobs_.nodes_of({proc})) nodes.insert(node);
+  }
+  for (const auto node : nodes) ask(name_of(procs, key.second), node, nullptr);
+}
+
+std::uint64_t Exchanges::attempts(const Participants& procs) const {
+  return cluster_.is_open() ? cluster_.engine().begun(procs.signature()) : 0;
+}
+
+void Exchanges::abort(const Key& key, pmix_status_t why) {
+  cluster_.engine().abort(key.first, key.second, code_of(why));
+}
+
+bool Exchanges::has_lost_node(const Participants& procs) const {
+  const auto nodes = jobs_.nodes_of(procs);
+  return std::any_of(nodes.begin(), nodes.end(), [this](NodeNumber node) {
+    return node != cluster_.self() && cluster_.fabric().mesh().state(node) == mesh::NodeState::lost;
+  });
+}
+
+void Exchanges::refuse(const Participants& procs, pmix_status_t why) {
+  // Fails only where a participant is not known here, and then no other node knows this one as a member.
+  static_cast<void>(cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), code_of(why)));
+}
+
+bool Exchanges::process_died(const pmix_proc_t& proc) {
+  if (!dead_.emplace(link::nspace_of(proc), proc.rank).second) return false;
+  const auto where = jobs_.nodes_of({proc});
+  for (const auto& [key, fence] : open_)
+    if (!where.empty() && cluster_.is_there(where.front()) && events::covers(fence.procs.procs(), proc))
+      ask(name_of(fence.procs, key.second), where.front(), nullptr);
+  return true;
+}
+
+bool Exchanges::is_dead(const pmix_proc_t& proc) const {
+  return dead_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0;
+}
+
+void Exchanges::forget(std::string_view nspace) {
+  std::erase_if(dead_, [&](const auto& proc) { return proc.first == nspace; });
+}
+
+FenceName Exchanges::name_of(const Participants& procs, collectives::Generation generation) {
+  return {runs_of(procs), generation, procs.operation(),
+          static_cast<std::uint8_t>(procs.after_loss() == collectives::AfterLoss::goes_on ? 1 : 0)};
+}
+
+/// A node that cannot take part ends the fence by itself.
+void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then) {
+  cluster_.send(node, name.operation.is_fence() ? RequestType::fence_part : RequestType::group_part,
+                encode(name), [then = std::move(then)](pmix_status_t status, Bytes body) {
+                  if (!then) return;
+                  const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);
+                  then(part ? &*part : nullptr);
+                });
+}
+
+void Exchanges::describe(const Key& key, FencePart& part) const {
+  if (const auto fence = open_.find(key); fence != open_.end()) {
+    const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - fence->second.since);
+    part.age_ms = std::max(part.age_ms, static_cast<std::uint64_t>(age.count()));
+  }
+  for (auto& open : cluster_.engine().open()) {
+    if (open.signature != key.first || open.generation != key.second) continue;
+    part.collects = open.kind == collectives::Kind::exchange;
+    part.algorithm = std::move(open.algorithm);
+    part.waits_for = std::move(open.waits_for);
+  }
+}
+
+}  // namespace weft::server

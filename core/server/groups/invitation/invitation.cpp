@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/invitation/invitation.hpp"
+
+#include <algorithm>
+
+namespace weft::server {
+
+const Invitee* Invitation::find(const pmix_proc_t& proc) const noexcept {
+  const auto found = std::find_if(invitees.begin(), invitees.end(),
+                                  [&](const Invitee& each) { return link::is_same(each.proc, proc); });
+  return found == invitees.end() ? nullptr : &*found;
+}
+
+bool Invitation::is_complete() const noexcept {
+  return std::all_of(invitees.begin(), invitees.end(), [](const Invitee& each) {
+    return each.state == Invitee::State::coming || each.state == Invitee::State::out;
+  });
+}
+
+Procs Invitation::all_in(Invitee::State wanted_state) const {
+  Procs out;
+  for (const auto& each : invitees)
+    if (each.state == wanted_state) out.push_back(each.proc);
+  return out;
+}
+
+Procs Invitation::participants() const {
+  Procs out;
+  for (const auto& each : invitees) {
+    const bool takes_part = each.state == Invitee::State::asked || each.state == Invitee::State::coming;
+    if (takes_part && !link::is_same(each.proc, leader)) out.push_back(each.proc);
+  }
+  return out;
+}
+
+link::RankRuns Invitation::members() const {
+  Procs out;
+  for (const auto& each : invitees)
+    if (each.state != Invitee::State::out) out.push_back(each.proc);
+  return link::runs_of(out);
+}
+
+bool Invitation::add(const pmix_proc_t& proc, Invitee* in_place_of) {
+  if (auto* known = find(proc); known != nullptr) {
+    if (known->state != Invitee::State::out) return false;
+    *known = {proc};
+  } else if (in_place_of == nullptr) {
+    invitees.push_back({proc});
+  } else {
+    *in_place_of = {proc};
+  }
+  return true;
+}
+
+}  // namespace weft::server

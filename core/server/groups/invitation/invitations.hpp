@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups by invitation, at the server of the process that invites, its leader: which processes come, what the
+// leader decides about those that do not, and what becomes of it all when the leader fails. The other side is
+// invited.hpp. The loop's thread only.
+//
+//   PMIx_Group_invite -> group_invitation to the servers of those invited -> PMIX_GROUP_INVITED ->
+//   PMIx_Group_join -> group_answer all have answered, or are left out -> the group is made here: the replies
+//   to the acceptances, and the leader's answer
+//
+// A process that fails or declines is one of the events of invitation_steps.hpp. The server stays the
+// coordinator when the leader has ended; when its node is lost, another follows it (orphans.hpp).
+// Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups".
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "core/server/fences/fences.hpp"
+#include "core/server/groups/handlers/decisions.hpp"
+#include "core/server/groups/invitation/invitation.hpp"
+#include "core/server/groups/membership/memberships.hpp"
+#include "core/server/groups/operation/groups.hpp"
+#include "core/server/groups/table/group_events.hpp"
+#include "core/server/operations/latest.hpp"
+
+namespace weft::server {
+
+class Invitations {
+ public:
+  Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
+              Groups& groups, Memberships& memberships);
+
+  void invite(const Requester& from, link::GroupInvite message);
+  /// A process of any node has ended, or has finalized.
+  void lose(const pmix_proc_t& proc);
+  /// One whose coordinator, and leader, is lost: this server follows it. Its processes are asked, and their
+  /// answers taken, by that number.
+  std::uint64_t adopt(const std::shared_ptr<Invitation>& invitation);
+  /// The servers of its processes know the number: a leader is looked for.
+  void go_on(std::uint64_t number);
+  /// A process raises PMIX_GROUP_CONSTRUCT_ABORT for that group: without effect but by its leader.
+  void abort(const pmix_proc_t& by, std::string_view group);
+
+  // As Gatherings.
+  std::vector<FencePart> open_parts() const;
+  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
+
+ private:
+  using Ref = std::shared_ptr<Invitation>;
+  /// What an event is about.
+  struct Cause {
+    Invitee* invitee = nullptr;
+    pmix_status_t status = PMIX_SUCCESS;
+    Procs procs{};  ///< replacements, or the new leader
+  };
+
+  void open(const Ref& invitation);
+  pmix_status_t begin(const Requester& from, const link::GroupInvite& message, Invitation& out) const;
+  void step(const Ref& invitation, InvitationEvent event, Cause cause);
+  void admit(const Ref& invitation, Invitee& invitee);
+  void send(const Ref& invitation, const Procs& procs);
+  void ask_leader(const Ref& invitation, Invitee& invitee, pmix_status_t code);
+  void replace(const Ref& invitation, Invitee& invitee, const Procs& by);
+  void decide(const Ref& invitation, const pmix_proc_t& about, const pmix_proc_t& by, Decision decision);
+  void elect(const Ref& invitation);
+  void elected(const Ref& invitation, const std::vector<Questions::Vote>& votes);
+  void follow(const Ref& invitation, const pmix_proc_t& leader);
+  void look(const Ref& invitation);
+  void make(const Ref& invitation);
+  void fail(const Ref& invitation, pmix_status_t status);
+  void conclude(const Ref& invitation, pmix_status_t status, const MadeGroup& made);
+  void take_answer(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  FencePart part_of(const Invitation& invitation) const;
+
+  Loop& loop_;
+  const Jobs& jobs_;
+  PeerCalls& peers_;
+  Questions& questions_;
+  GroupEvents& events_;
+  Groups& groups_;
+  Memberships& memberships_;
+  std::map<std::uint64_t, Ref> open_;
+  /// How they have ended, for answers that cross the end. An answer to a forgotten one gets
+  /// PMIX_ERR_NOT_FOUND.
+  Latest<std::uint64_t, pmix_status_t, 1024> over_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/membership/bootstraps.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/data/types/array.hpp"
+#include "core/server/fences/local_part.hpp"
+#include "core/server/groups/membership/memberships.hpp"
+
+namespace weft::server {
+namespace {
+
+constexpr unsigned most_tries = 8;
+
+/// A server's reply to a call of a process whose job it does not know.
+constexpr pmix_status_t job_unknown = PMIX_ERR_NOT_SUPPORTED;
+/// Until a node of the job is asked once more, where the job is not registered yet.
+constexpr std::chrono::milliseconds registration_pause{20};
+
+}  // namespace
+
+Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
+                       const OpenOperations& operations)
+    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups), operations_(operations) {
+  peers_.on(RequestType::group_bootstrap,
+            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
+  peers_.on(RequestType::group_bootstrapped,
+            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_inquiry(body, reply); });
+}
+
+bool Bootstraps::is_for(const link::GroupConstruct& message) {
+  return message.procs.empty() || message.directives.find(PMIX_GROUP_BOOTSTRAP) != nullptr ||
+         message.directives.find(PMIX_GROUP_ADD_MEMBERS) != nullptr;
+}
+
+// ---- for a process of this node
+
+pmix_status_t Bootstraps::read(const Requester& from, const link::GroupConstruct& message,
+                               BootstrapCall& out) const {
+  out.group = message.group;
+  out.proc = from.proc();
+  out.is_optional = is_set(message.directives, PMIX_GROUP_OPTIONAL);
+  if (message.procs.empty()) return PMIX_SUCCESS;
+  const auto* count = message.directives.find(PMIX_GROUP_BOOTSTRAP);
+  const auto leaders = count == nullptr ? weft::fail(Errc::not_found) : data::as_unsigned(count->value);
+  if (!leaders || *leaders == 0 || !contains(message.procs, from.proc())) return PMIX_ERR_BAD_PARAM;
+  out.leaders = *leaders;
+  auto members = message.procs;
+  if (const auto* added = message.directives.find(PMIX_GROUP_ADD_MEMBERS))
+    for (const auto& proc : data::elements_of<pmix_proc_t>(added->value, PMIX_PROC)) members.push_back(proc);
+  out.members = groups_.by_rank(members);
+  return PMIX_SUCCESS;
+}
+
+void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
+  if (from.connection->job == nullptr) return from.reply(PMIX_ERR_NOT_SUPPORTED);  // a tool
+  const auto waiting = std::make_shared<Waiting>(Waiting{from, std::move(message), {}});
+  const auto timeout = data::timeout_in(waiting->message.directives);
+  const auto status = timeout ? read(from, waiting->message, waiting->call) : PMIX_ERR_BAD_PARAM;
+  if (status != PMIX_SUCCESS) return from.reply(status);
+  waiting->at = waiting_.insert(waiting_.end(), waiting);
+  if (const auto until = data::deadline_after(*timeout, loop_.now())) {
+    waiting->deadline = std::make_unique<Timer>(loop_, *until, [this, weak = std::weak_ptr(waiting)] {
+      if (const auto open = weak.lock()) give_up(open, PMIX_ERR_TIMEOUT);
+    });
+  }
+  send(waiting, 0);
+}
+
+void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
+  waiting->place = place_of(*waiting);
+  peers_.send(
+      waiting->place, RequestType::group_bootstrap, base::encode(waiting->call),
+      [this, waiting, tries](pmix_status_t status, Bytes body) { ready(waiting, status, body, tries); });
+}
+
+void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries) {
+  if (!waiting->at) return;  // it has given up
+  if (status == job_unknown && body.empty()) return look_elsewhere(waiting, tries);
+  if (status == PMIX_ERR_UNREACH && tries < most_tries) {
+    waiting->call.is_again = true;
+    waiting->call.lost = waiting->place;
+    return send(waiting, tries + 1);
+  }
+  erase(waiting);
+  waiting->deadline.reset();
+  const auto answer = base::decode<BootstrapMembers>(body);
+  auto members = answer ? link::procs_of(answer->members) : weft::fail(Errc::corrupt);
+  if (status == PMIX_SUCCESS && !members) status = PMIX_ERR_UNPACK_FAILURE;
+  if (status != PMIX_SUCCESS) return waiting->from.reply(status);
+  keep_ready(waiting->call.group, *members);
+  waiting->message.procs = std::move(*members);
+  ready_(waiting->from, std::move(waiting->message));
+}
+
+void Bootstraps::erase(const WaitingRef& waiting) {
+  waiting_.erase(*waiting->at);
+  waiting->at.reset();
+}
+
+/// The server of a node of the job will know it; any other is passed over, by all callers of the job alike.
+void Bootstraps::look_elsewhere(const WaitingRef& waiting, unsigned tries) {
+  const auto nodes = jobs_.nodes_of(whole_job(link::nspace_of(waiting->call.proc)));
+  if (!std::binary_search(nodes.begin(), nodes.end(), waiting->place)) {
+    waiting->passed_over.insert(waiting->place);
+    return send(waiting, tries);
+  }
+  waiting->pause =
+      std::make_unique<Timer>(loop_, registration_pause, [this, weak = std::weak_ptr(waiting), tries] {
+        if (const auto open = weak.lock(); open && open->at) send(open, tries);
+      });
+}
+
+/// The others are told, too: they wait for this process.
+void Bootstraps::give_up(const WaitingRef& waiting, pmix_status_t status) {
+  if (!waiting->at) return;  // it has ended in the same round
+  erase(waiting);
+  waiting->from.reply(status);
+  waiting->call.status = status;
+  peers_.send(waiting->place, RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
+}
+
+/// The same at all nodes, and another only where the node is not there: of all that are and that know the
+/// job, that with the highest hash.
+NodeNumber Bootstraps::place_of(const Waiting& waiting) const {
+  const auto& group = waiting.call.group;
+  auto nodes = peers_.nodes();
+  std::erase_if(nodes, [&](NodeNumber node) { return waiting.passed_over.count(node) != 0; });
+  return *std::max_element(nodes.begin(), nodes.end(), [&](NodeNumber a, NodeNumber b) {
+    const auto of = [&](NodeNumber node) {
+      return std::pair(XXH3_64bits_withSeed(group.data(), group.size(), node), node);
+    };
+    return of(a) < of(b);
+  });
+}
+
+// ---- where they come together
+
+void Bootstraps::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  auto call = base::decode<BootstrapCall>(body);
+  const auto members = call ? link::procs_of(call->members) : weft::fail(Errc::corrupt);
+  if (members && jobs_.find(link::nspace_of(call->proc)) == nullptr) return reply(job_unknown, {});
+  if (!members || peers_.node_of(call->proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (call->status != PMIX_SUCCESS) {
+    const auto search = std::find_if(searches_.begin(), searches_.end(), [&](const auto& each) {
+      return each->call.group == call->group && link::is_same(each->call.proc, call->proc);
+    });
+    if (search != searches_.end()) {
+      (*search)->given_up = call->status;
+      return reply(PMIX_SUCCESS, {});
+    }
+  }
+  const bool may_follow = call->status == PMIX_SUCCESS && call->is_again;
+  may_follow ? follow(std::move(*call), reply) : add(std::move(*call), reply);
+}
+
+void Bootstraps::follow(BootstrapCall call, const Rpc::Reply& reply) {
+  const auto inquiry = base::encode(BootstrapInquiry{call.group, call.lost});
+  const auto nodes = peers_.nodes();
+  const auto search = std::make_shared<Search>(Search{std::move(call), reply, nodes.size()});
+  searches_.push_back(search);
+  for (const auto node : nodes)
+    peers_.send(
+        node, RequestType::group_bootstrapped, inquiry, [this, search](pmix_status_t status, Bytes body) {
+          --search->left;
+          if (!search->reply) return;  // it has followed
+          const auto& own = search->call;
+          const auto known =
+              status == PMIX_SUCCESS ? base::decode<BootstrapMembers>(body) : weft::fail(Errc::not_found);
+          const bool is_in = known && link::holds(known->members, own.proc);
+          if (!is_in && search->left != 0) return;
+          searches_.remove(search);
+          const auto answer = std::exchange(search->reply, nullptr);
+          if (is_in) return answer(PMIX_SUCCESS, body);
+          add(own, answer);
+          if (!search->given_up) return;
+          auto ended = own;
+          ended.status = *search->given_up;
+          add(std::move(ended), [](pmix_status_t, Bytes) {});
+        });
+}
+
+void Bootstraps::keep_ready(const std::string& group, const Procs& members) {
+  latest_members_.add(group, members, [this](const std::string& name, const Procs& of_it) {
+    return is_under_way(name, of_it);
+  });
+}
+
+bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
+  return operations_.is_constructing(group, groups_.set_of_group(members));
+}
+
+/// What the lost server has sent to this one is handled before the request to it fails.
+void Bootstraps::answer_inquiry(Bytes body, const Rpc::Reply& reply) {
+  const auto inquiry = base::decode<BootstrapInquiry>(body);
+  if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto tell = [this, group = inquiry->group, reply](pmix_status_t, Bytes) {
+    const auto* members = latest_members_.find(group);
+    if (members == nullptr || !is_under_way(group, *members)) return reply(PMIX_ERR_NOT_FOUND, {});
+    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(*members)}));
+  };
+  peers_.send(inquiry->lost, RequestType::group_find, base::encode(GroupInquiry{inquiry->group}), tell);
+}
+
+void Bootstraps::add(BootstrapCall call, const Rpc::Reply& reply) {
+  if (const auto failure = take_failure(call)) return reply(*failure, {});
+  const auto is_its = [&](const Caller& each) { return link::is_same(each.call.proc, call.proc); };
+  if (call.status != PMIX_SUCCESS) {
+    const auto open = boots_.find(call.group);
+    const bool has_called =
+        open != boots_.end() && std::any_of(open->second.callers.begin(), open->second.callers.end(), is_its);
+    if (has_called) end(open, call.status);
+    return reply(PMIX_SUCCESS, {});
+  }
+  const auto at = boots_.try_emplace(call.group, Boot{.since = loop_.now()}).first;
+  auto& boot = at->second;
+  for (const auto& each : boot.callers) {
+    if (is_its(each)) return reply(PMIX_ERR_EXISTS, {});
+    const bool disagree = call.leaders != 0 && each.call.leaders != 0 && call.leaders != each.call.leaders;
+    if (!disagree) continue;
+    reply(PMIX_ERR_BAD_PARAM, {});
+    return end(at, PMIX_ERR_BAD_PARAM);
+  }
+  watch();
+  const bool is_leader = call.leaders != 0;
+  boot.callers.push_back({std::move(call), reply});
+  if (is_leader) {
+    ++boot.leaders;
+    if (const auto status = leave_out_gone(boot); status != PMIX_SUCCESS) return end(at, status);
+  }
+  look(at);
+}
+
+Procs Bootstraps::members_of(const Boot& boot) {
+  std::vector<const BootstrapCall*> leaders;
+  for (const auto& caller : boot.callers)
+    if (caller.call.leaders != 0) leaders.push_back(&caller.call);
+  std::sort(leaders.begin(), leaders.end(),
+            [](const BootstrapCall* a, const BootstrapCall* b) { return link::is_less(a->proc, b->proc); });
+  Procs out;
+  for (const auto* leader : leaders) {
+    const auto members = link::procs_of(leader->members);
+    out.push_back(leader->proc);
+    out.insert(out.end(), members->begin(), members->end());
+  }
+  std::erase_if(out, [&](const pmix_proc_t& proc) { return contains(boot.left_out, proc); });
+  return link::each_once(out);
+}
+
+/// 0: no leader has called.
+std::uint64_t Bootstraps::wanted_leaders(const Boot& boot) {
+  std::uint64_t out = 0;
+  for (const auto& caller : boot.callers) out = std::max(out, caller.call.leaders);
+  return out;
+}
+
+/// Of those that leaders have named. PMIX_ERR_PROC_ABORTED: one is gone, and no caller has said that it is
+/// optional.
+pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
+  const bool is_optional = std::any_of(boot.callers.begin(), boot.callers.end(),
+                                       [](const Caller& caller) { return caller.call.is_optional; });
+  auto members = members_of(boot);
+  const auto is_gone = [&](const pmix_proc_t& proc) {
+    return gone_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0 &&
+           std::none_of(boot.callers.begin(), boot.callers.end(),
+                        [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
+  };
+  for (const auto& proc : members)
+    if (is_gone(proc)) boot.left_out.push_back(proc);
+  if (!boot.left_out.empty() && !is_optional) return PMIX_ERR_PROC_ABORTED;
+  boot.named = members_of(boot).size();
+  return PMIX_SUCCESS;
+}
+
+/// All are there: each caller that is a member hears of all members, the others that they are none.
+void Bootstraps::look(BootAt at) {
+  auto& boot = at->second;
+  const auto wanted = wanted_leaders(boot);
+  if (boot.leaders > wanted) return end(at, PMIX_ERR_BAD_PARAM);
+  if (boot.leaders == 0 || boot.leaders != wanted || boot.callers.size() < boot.named) return;
+  const auto order = members_of(boot);
+  auto members = order;
+  std::sort(members.begin(), members.end(), link::is_less);
+  const auto is_member = [&](const Caller& caller) {
+    return std::binary_search(members.begin(), members.end(), caller.call.proc, link::is_less);
+  };
+  const auto called = std::count_if(boot.callers.begin(), boot.callers.end(), is_member);
+  if (static_cast<std::size_t>(called) != members.size()) return;
+  const auto bytes = base::encode(BootstrapMembers{link::runs_of(order)});
+  const auto callers = std::move(boot.callers);
+  boots_.erase(at);
+  for (const auto& caller : callers) {
+    const bool is_in = is_member(caller);
+    caller.reply(is_in ? PMIX_SUCCESS : PMIX_ERR_NOT_A_MEMBER, is_in ? bytes : std::vector<std::byte>());
+  }
+}
+
+void Bootstraps::end(BootAt at, pmix_status_t status) {
+  auto ended = boots_.extract(at);
+  const auto& boot = ended.mapped();
+  auto owed = members_of(boot);
+  for (const auto& caller : boot.callers) {
+    std::erase_if(owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, caller.call.proc); });
+    caller.reply(status, {});
+  }
+  if (owed.empty()) return;
+  failed_.add(ended.key(), {status, std::move(owed)});
+}
+
+std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call) {
+  auto* failed = failed_.find(call.group);
+  if (failed == nullptr || !contains(failed->owed, call.proc)) return std::nullopt;
+  const auto status = failed->status;
+  std::erase_if(failed->owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, call.proc); });
+  if (failed->owed.empty()) failed_.erase(call.group);
+  return status;
+}
+
+// ---- losses
+
+/// Of a named process that has finalized on another node, or has ended before its PMIx_Init, no server may
+/// have told this one.
+void Bootstraps::watch() {
+  if (watch_timer_ || boots_.empty()) return;
+  watch_timer_ = std::make_unique<Timer>(loop_, watch_period, [this] {
+    watch_timer_.reset();
+    for (const auto& [group, boot] : boots_) ask_for_ended(group, boot);
+    watch();
+  });
+}
+
+void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
+  const auto name = part_of(group, boot).name;
+  const auto by_node = peers_.by_node(link::procs_of(name.procs).value_or(Procs()));
+  for (const auto& [node, procs] : by_node) {
+    if (node == peers_.self()) continue;
+    peers_.send(node, RequestType::group_part, encode(name), [this](pmix_status_t status, Bytes body) {
+      const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : weft::fail(Errc::not_found);
+      if (!part) return;
+      for (const auto& rank : part->missing) {
+        const bool has_died = rank.state == store::Local::gone;
+        if (has_died || rank.state == store::Local::finalized)
+          lose(link::make_proc(rank.nspace, rank.rank), has_died ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_UNREACH);
+      }
+    });
+  }
+}
+
+void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
+  gone_.emplace(link::nspace_of(proc), proc.rank);
+  failed_.erase_if([&](const std::string&, Failed& failed) {
+    std::erase_if(failed.owed, [&](const pmix_proc_t& owed) { return link::is_same(owed, proc); });
+    return failed.owed.empty();
+  });
+  std::vector<WaitingRef> own;
+  for (const auto& waiting : waiting_)
+    if (link::is_same(waiting->from.proc(), proc)) own.push_back(waiting);
+  for (const auto& waiting : own) give_up(waiting, status);
+  for (auto each = boots_.begin(); each != boots_.end();) {
+    const auto at = each++;
+    const auto lost = leave_out_gone(at->second);
+    lost == PMIX_SUCCESS ? look(at) : end(at, lost);
+  }
+}
+
+void Bootstraps::forget(std::string_view nspace) {
+  std::erase_if(gone_, [&](const auto& each) { return each.first == nspace; });
+}
+
+// ---- which ranks are missing
+
+/// All that have called or are named. Of leaders that have not called only the number is known; it stands in
+/// the operation.
+FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const {
+  auto procs = members_of(boot);
+  for (const auto& caller : boot.callers) procs.push_back(caller.call.proc);
+  procs = link::each_once(procs);
+  auto part = local_part(jobs_, procs, {link::runs_of(procs), 1, {OperationName::Kind::bootstrap, group}},
+                         [&](const Job& job, std::uint32_t local) {
+                           const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+                           return std::any_of(
+                               boot.callers.begin(), boot.callers.end(),
+                               [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
+                         });
+  if (const auto wanted = wanted_leaders(boot); boot.leaders == 0)
+    part.remark = " (no leader has called)";
+  else if (boot.leaders < wanted)
+    part.remark = fmt::format(" ({} of {} leaders have called)", boot.leaders, wanted);
+  part.set_age(loop_.now() - boot.since);
+  return part;
+}
+
+std::vector<FencePart> Bootstraps::open_parts() const {
+  std::vector<FencePart> out;
+  for (const auto& [group, boot] : boots_) out.push_back(part_of(group, boot));
+  return out;
+}
+
+std::vector<Fences::Waiting> Bootstraps::waiting_for(std::chrono::seconds limit) {
+  std::vector<Fences::Waiting> out;
+  for (auto& [group, boot] : boots_) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - boot.since);
+    if (boot.is_reported || age < limit) continue;
+    boot.is_reported = true;
+    auto part = part_of(group, boot);
+    const auto by_node = peers_.by_node(link::procs_of(part.name.procs).value_or(Procs()));
+    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
+                                              [&](const auto& each) { return each.first != peers_.self(); });
+    const bool awaits_leaders = boot.leaders == 0 || boot.leaders < wanted_leaders(boot);
+    out.push_back({std::move(part), age, is_between_nodes, true,
+                   awaits_leaders ? "leaders that are not known yet" : ""});
+  }
+  return out;
+}
+
+FencePart Bootstraps::part_in(const FenceName& name) const {
+  const auto procs = link::procs_of(name.procs);
+  return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
+    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+    return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
+      return waiting->call.group == name.operation.group && link::is_same(waiting->call.proc, proc);
+    });
+  });
+}
+
+}  // namespace weft::server

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups whose members do not know each other: each leader knows how many leaders there are, and its own
+// members (PMIX_GROUP_BOOTSTRAP, PMIX_GROUP_ADD_MEMBERS); these know the name alone. They are brought
+// together by the server that the name itself names among all that know their job, and with all members known
+// the construct is one like any other. The loop's thread only.
+//
+//   PMIx_Group_construct -> group_bootstrap to that server -> all leaders and all that they name are there ->
+//   the replies, with all members -> each server has its own enter the construct (Gatherings)
+//
+// Place     Each name puts the nodes in an order of its own, and a call goes to the first one whose server
+//           knows the caller's job: a server without processes, as weftrun's own, hears of no death. So
+//           callers of one job meet, and those of several jobs where all of their servers know these jobs.
+// Order     Leaders by namespace and rank, each before the members that it has added.
+// Loss      A caller that ends or gives up, and a process that a leader has named and that ends, end it for
+//           all; with PMIX_GROUP_OPTIONAL a named process is left out. When that server's node is lost, the
+//           callers' servers begin again with the next. Some of them may have its reply: the next one asks
+//           all first.
+// Source: PMIx Standard, chapter "Process Sets and Groups", "Bootstrap method".
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+#include "core/server/loop/loop.hpp"
+
+#include "core/server/connections/requester.hpp"
+#include "core/server/fences/fences.hpp"
+#include "core/server/groups/operation/groups.hpp"
+#include "core/server/groups/table/peer_calls.hpp"
+#include "core/server/operations/latest.hpp"
+
+namespace weft::server {
+
+/// A process has called, or will not be there any more.
+struct BootstrapCall {
+  static constexpr std::uint16_t wire_version = 2;
+  std::string group;
+  pmix_proc_t proc{};
+  pmix_status_t status = PMIX_SUCCESS;  ///< another: why it is gone
+  std::uint64_t leaders = 0;            ///< how many there are, of a leader; 0: it was added by one
+  link::RankRuns members;               ///< of a leader: itself, and those that it adds
+  bool is_optional = false;
+  bool is_again = false;  ///< another server was lost before it had replied
+  NodeNumber lost = 0;    ///< that one
+};
+template <class Archive>
+void fields(Archive& archive, BootstrapCall& m) {
+  archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional, m.is_again, m.lost);
+}
+
+/// Has the lost server brought together a group whose construct is under way at the receiver? Replied to with
+/// BootstrapMembers.
+struct BootstrapInquiry {
+  static constexpr std::uint16_t wire_version = 1;
+  std::string group;
+  NodeNumber lost = 0;
+};
+template <class Archive>
+void fields(Archive& archive, BootstrapInquiry& m) {
+  archive(m.group, m.lost);
+}
+
+/// The reply.
+struct BootstrapMembers {
+  static constexpr std::uint16_t wire_version = 1;
+  link::RankRuns members;
+};
+template <class Archive>
+void fields(Archive& archive, BootstrapMembers& m) {
+  archive(m.members);
+}
+
+class Bootstraps {
+ public:
+  Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
+             const OpenOperations& operations);
+
+  /// The members are known: message.procs names them all.
+  using OnReady = std::function<void(const Requester&, link::GroupConstruct message)>;
+  void on_ready(OnReady ready) { ready_ = std::move(ready); }
+
+  static bool is_for(const link::GroupConstruct& message);
+  void enter(const Requester& from, link::GroupConstruct message);
+  /// A process of any node has ended, or one of this node has finalized.
+  void lose(const pmix_proc_t& proc, pmix_status_t status);
+  void forget(std::string_view nspace);
+
+  // As Gatherings: where they come together.
+  std::vector<FencePart> open_parts() const;
+  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
+  /// This node's part in what another node brings together: which of its processes have called.
+  FencePart part_in(const FenceName& name) const;
+
+ private:
+  /// A call of a process of this node.
+  struct Waiting {
+    Requester from;
+    link::GroupConstruct message;
+    BootstrapCall call;
+    std::unique_ptr<Timer> deadline{};
+    NodeNumber place = 0;
+    std::optional<std::list<std::shared_ptr<Waiting>>::iterator>
+        at{};                            ///< in waiting_; nothing: it has ended
+    std::set<NodeNumber> passed_over{};  ///< nodes whose servers do not know the process's job
+    std::unique_ptr<Timer> pause{};
+  };
+  using WaitingRef = std::shared_ptr<Waiting>;
+  /// At the server that brings them together.
+  struct Caller {
+    BootstrapCall call;
+    Rpc::Reply reply;
+  };
+  struct Boot {
+    std::vector<Caller> callers{};
+    Procs left_out{};
+    std::uint64_t leaders = 0;  ///< that have called
+    std::size_t named = 0;      ///< by them, without those that are left out
+    Loop::TimePoint since;
+    bool is_reported = false;
+  };
+  using Boots = std::map<std::string, Boot>;
+  using BootAt = Boots::iterator;
+  /// An attempt that failed before processes that a leader had named called: the call of each is to that
+  /// attempt.
+  struct Failed {
+    pmix_status_t status;
+    Procs owed;
+  };
+  static constexpr std::chrono::seconds watch_period{2};
+  static constexpr std::size_t most_names = 1024;  ///< that are remembered
+  /// Whether a call that another server was to bring together belongs to a group that it has.
+  struct Search {
+    BootstrapCall call;
+    Rpc::Reply reply;
+    std::size_t left;
+    std::optional<pmix_status_t> given_up{};
+  };
+
+  pmix_status_t read(const Requester& from, const link::GroupConstruct& message, BootstrapCall& out) const;
+  void send(const WaitingRef& waiting, unsigned tries);
+  void ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries);
+  void give_up(const WaitingRef& waiting, pmix_status_t status);
+  void erase(const WaitingRef& waiting);
+  NodeNumber place_of(const Waiting& waiting) const;
+  void look_elsewhere(const WaitingRef& waiting, unsigned tries);
+  void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void follow(BootstrapCall call, const Rpc::Reply& reply);
+  void add(BootstrapCall call, const Rpc::Reply& reply);
+  void answer_inquiry(Bytes body, const Rpc::Reply& reply);
+  void keep_ready(const std::string& group, const Procs& members);
+  bool is_under_way(const std::string& group, const Procs& members) const;
+  pmix_status_t leave_out_gone(Boot& boot) const;
+  void look(BootAt boot);
+  void watch();
+  void ask_for_ended(const std::string& group, const Boot& boot);
+  static Procs members_of(const Boot& boot);
+  static std::uint64_t wanted_leaders(const Boot& boot);
+  FencePart part_of(const std::string& group, const Boot& boot) const;
+  void end(BootAt boot, pmix_status_t status);
+  std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
+
+  Loop& loop_;
+  const Jobs& jobs_;
+  PeerCalls& peers_;
+  const Groups& groups_;
+  const OpenOperations& operations_;
+  OnReady ready_;
+  std::list<WaitingRef> waiting_;
+  Boots boots_;
+  std::unique_ptr<Timer> watch_timer_;  ///< while there are some
+  /// The latest of each name. A process that calls for a forgotten one begins another, and waits there for
+  /// its time-out.
+  Latest<std::string, Failed, most_names> failed_;
+  std::list<std::shared_ptr<Search>> searches_;
+  /// Of the latest of each name; those whose construct is under way here are not forgotten. When their server
+  /// is lost the next one asks for these.
+  Latest<std::string, Procs, most_names> latest_members_;
+  std::set<std::pair<std::string, pmix_rank_t>> gone_;
+};
+
+}  // namespace weft::server

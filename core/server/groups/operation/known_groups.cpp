@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups: those that this node knows, what its members say and give, and how they end.
+#include <algorithm>
+
+#include "core/data/names/qualified_key.hpp"
+#include "core/data/types/opaque.hpp"
+#include "core/link/requests.hpp"
+#include "core/server/groups/operation/groups.hpp"
+#include "core/server/jobs/members.hpp"
+
+namespace weft::server {
+namespace {
+
+bool asks_for(const Meeting& meeting, const char* key) {
+  return std::any_of(meeting.arrived.begin(), meeting.arrived.end(),
+                     [&](const Arrival& arrival) { return is_set(arrival.directives, key); });
+}
+
+}  // namespace
+
+// ---- what this node says
+
+GroupPart Groups::part_of(const Meeting& meeting) {
+  GroupPart out;
+  out.absent = link::runs_of(meeting.lost);
+  if (meeting.kind != Meeting::Kind::construct) return out;
+  if (asks_for(meeting, PMIX_GROUP_ASSIGN_CONTEXT_ID)) out.context_id = next_context();
+  const Arrival* first = nullptr;
+  for (const auto& arrival : meeting.arrived) {
+    if (first == nullptr || link::is_less(arrival.from.proc(), first->from.proc())) first = &arrival;
+    out.options.add(options_in(arrival.directives));
+    auto given = data_of(arrival.from.proc(), arrival.directives);
+    if (given && *given) out.data.push_back(std::move(**given));
+  }
+  if (first != nullptr) {
+    const auto& proc = first->from.proc();
+    out.first = {std::string(link::nspace_of(proc)), proc.rank, proc.rank};
+    out.order = by_rank(first->procs);
+    if (out.order == by_rank(meeting.set)) out.order.clear();
+  }
+  return out;
+}
+
+Procs Groups::set_of_group(const Procs& procs) const {
+  const auto set = canonical(procs);
+  Procs out;
+  for (auto first = set.begin(); first != set.end();) {
+    const auto nspace = link::nspace_of(*first);
+    const auto last = std::find_if(first, set.end(),
+                                   [&](const pmix_proc_t& proc) { return link::nspace_of(proc) != nspace; });
+    const auto* job = jobs_.find(nspace);
+    const bool is_whole = job != nullptr &&
+                          last - first == static_cast<std::ptrdiff_t>(job->view().ranks()) &&
+                          std::prev(last)->rank == job->view().ranks() - 1;
+    if (is_whole)
+      out.push_back(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+    else
+      out.insert(out.end(), first, last);
+    first = last;
+  }
+  return out;
+}
+
+bool Groups::fences_by_host(const link::RankRuns& members) const {
+  if (cards_.is_ours()) return false;
+  const auto procs = link::procs_of(members);
+  return procs && !are_all_here(*procs);
+}
+
+link::RankRuns Groups::by_rank(const Procs& procs) const {
+  auto out = link::runs_of(procs);
+  for (auto& run : out) {
+    if (run.first != PMIX_RANK_WILDCARD) continue;
+    const auto* job = jobs_.find(run.nspace);
+    if (job != nullptr) run = {run.nspace, 0, job->view().ranks() - 1};
+  }
+  return out;
+}
+
+// ---- what members gave
+
+void Groups::store(const MadeGroup& made) {
+  for (const auto& data : made.data)
+    if (store(data, made.group.context_id)) gets_.retry_all(data.nspace);
+}
+
+/// As keys of that rank, for every reader of this node: with the context's identifier as their qualifier,
+/// where there is one. Without it a reserved key would hide what the host has said of the rank, and is left
+/// out, unless it is one of groups.
+bool Groups::store(const MemberData& data, std::uint64_t context_id) {
+  auto* job = jobs_.find(data.nspace);
+  if (job == nullptr || data.rank >= job->view().ranks()) return false;
+  const data::OpaqueIgnored ignored;
+  data::Reader in(data.infos);
+  const auto infos = data::Infos::decode(in);
+  if (!infos || !in.done()) return false;
+  data::Infos qualifier;
+  if (context_id != 0)
+    qualifier.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(context_id), PMIX_INFO_QUALIFIER);
+  bool is_stored = false;
+  for (std::size_t i = 0; i < infos->size(); ++i) {
+    const auto& info = infos->data()[i];
+    const auto name = data::key_of(info);
+    if (context_id == 0 && store::is_reserved(name) && name != PMIX_GROUP_LOCAL_CID &&
+        name != PMIX_GROUP_ENDPT_DATA)
+      continue;
+    const auto key = data::qualified_key(name, qualifier.data(), qualifier.size());
+    data::Writer value;
+    if (!key || !data::encode_value(value, info.value)) continue;
+    is_stored |= job->writer->add_record({{store::Realm::rank, data.rank}, PMIX_REMOTE, *key, value.view()})
+                     .has_value();
+  }
+  return is_stored;
+}
+
+// ---- the lives of members
+
+bool Groups::has_live_members(const Group& group, const pmix_proc_t& ended) const {
+  bool out = false;
+  for (const auto& run : group.members) {
+    const auto* job = jobs_.find(run.nspace);
+    if (job == nullptr) continue;
+    const auto& view = job->view();
+    for (std::uint32_t local = 0; local < view.local_count(); ++local) {
+      const auto& place = view.local(local);
+      const auto rank = place.rank.load(std::memory_order_relaxed);
+      const auto state = place.state.load(std::memory_order_relaxed);
+      const bool is_member = run.first <= rank && rank <= run.last;
+      const bool has_ended = state == store::Local::gone || state == store::Local::finalized ||
+                             link::is_same(ended, link::make_proc(run.nspace, rank));
+      out |= is_member && !has_ended;
+    }
+  }
+  return out;
+}
+
+/// A member's end may be known here before the group is, or before it is a member: that was made elsewhere
+/// first. known: members that were some before.
+void Groups::tell_earlier_ends(const std::string& name, const Group& group, const link::RankRuns& known) {
+  const auto members = group.options.tells_ends ? link::procs_of(group.members) : Result<Procs>(Procs());
+  if (!members) return;
+  for (const auto& proc : *members) {
+    if (link::holds(known, proc)) continue;
+    const auto* job = jobs_.find(link::nspace_of(proc));
+    const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
+    const auto state = local == store::none ? store::Local::connected
+                                            : job->view().local(local).state.load(std::memory_order_relaxed);
+    const bool has_ended =
+        state == store::Local::gone || state == store::Local::finalized || exchanges_.is_dead(proc);
+    if (has_ended) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
+  }
+}
+
+std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
+  table_.settle();
+  std::vector<std::string> to_end;
+  table_.each([&](const std::string& name, const Group& group) {
+    if (!link::holds(group.members, proc)) return;
+    if (group.options.tells_ends) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
+    if (!has_live_members(group, proc)) to_end.push_back(name);
+  });
+  return to_end;
+}
+
+/// The group ends without these members, and this node may hear of their ends later than of that. Of its own,
+/// and of those that it knows to be dead, it has told.
+void Groups::tell_absent(const std::string& name, const std::vector<GroupPart>& parts) {
+  const auto* group = table_.find(name);
+  if (group == nullptr || !group->options.tells_ends) return;
+  for (const auto& part : parts)
+    for (const auto& proc : link::procs_of(part.absent).value_or(Procs())) {
+      const bool is_known = peers_.node_of(proc) == peers_.self() || exchanges_.is_dead(proc);
+      if (!is_known) tell_members(PMIX_GROUP_MEMBER_FAILED, name, *group, proc);
+    }
+}
+
+/// Those of this node: each server tells its own.
+void Groups::tell_members(pmix_status_t code, const std::string& name, const Group& group,
+                          const pmix_proc_t& about) {
+  events_.tell({code, about, name, &group.members, &about}, local_members(group));
+}
+
+Procs Groups::local_members(const Group& group) const {
+  const auto members = link::procs_of(group.members);
+  return members ? peers_.by_node(*members)[peers_.self()] : Procs();
+}
+
+void Groups::forget(const std::string& nspace) {
+  std::erase_if(connected_, [&](const link::RankRuns& runs) {
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](const link::RankRun& run) { return run.nspace == nspace; });
+  });
+  table_.erase_if([&](const std::string&, const Group& group) {
+    const bool is_of_it = std::any_of(group.members.begin(), group.members.end(),
+                                      [&](const link::RankRun& run) { return run.nspace == nspace; });
+    return is_of_it && !has_live_members(group, {});
+  });
+}
+
+/// Another node may have a live member.
+bool Groups::lives_elsewhere(const Group& group) const {
+  const auto members = link::procs_of(group.members).value_or(Procs());
+  return exchanges_.can_begin() && std::any_of(members.begin(), members.end(), [&](const pmix_proc_t& proc) {
+           return peers_.node_of(proc) != peers_.self() && !exchanges_.is_dead(proc);
+         });
+}
+
+/// Where members have only ended, this server takes part for them, and may be asked as the keeper.
+void Groups::drop(const std::string& name) {
+  const auto* group = table_.find(name);
+  if (group == nullptr || has_live_members(*group, {})) return;
+  if (!local_members(*group).empty() && lives_elsewhere(*group)) return;
+  if (!operations_.is_with_nodes(name)) table_.erase(name);
+}
+
+// ---- groups that one server makes for all
+
+NodeNumber Groups::keeper_of(const link::RankRuns& members) const {
+  const auto node = peers_.node_of(link::make_proc(members.front().nspace, members.front().first));
+  return node.value_or(peers_.self());
+}
+
+Result<MadeGroup> Groups::made_in(Bytes bytes) const {
+  auto made = base::decode<MadeGroup>(bytes);
+  if (made && !jobs_.may_be_named(made->group.members))
+    return weft::fail(Errc::corrupt, "members of a group");
+  return made;
+}
+
+void Groups::take(const MadeGroup& made) {
+  table_.settle();
+  const auto* known = table_.find(made.name);
+  if (known != nullptr && known->version >= made.group.version) return;
+  store(made);
+  const auto before = known == nullptr ? link::RankRuns() : known->members;
+  table_.add(made.name, made.group);
+  tell_earlier_ends(made.name, made.group, before);
+  drop(made.name);
+}
+
+bool Groups::take_change(const MadeGroup& made, const Procs& left) {
+  const auto* known = table_.find(made.name);
+  if (known != nullptr && known->version >= made.group.version) return false;
+  // Members that are about to end it at a board know the old members: they come by message.
+  const auto before = known == nullptr ? weft::fail(Errc::not_found) : link::procs_of(known->members);
+  if (before) boards_.dissolve(set_of_group(*before));
+  take(made);
+  tell_clients(made, left);
+  return true;
+}
+
+/// Before they hear of it by an event: a handler may name the group.
+void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
+  const auto send = [&](const Procs& procs, const link::GroupChange& change) {
+    const auto bytes = link::encode(change);
+    each_local(jobs_, procs, [&](const Job& job, std::uint32_t local) {
+      const auto client = job.connections.find(local);
+      if (client != job.connections.end()) client->second->send(link::MessageType::group_change, 0, bytes);
+    });
+  };
+  send(local_members(made.group), {made.name, made.group.members, made.group.context_id});
+  send(left, {made.name, {}, 0});
+}
+
+void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup& made) {
+  if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) return from.reply(status);
+  take(made);
+  link::Answer out{status,
+                   data::Value::of_bytes(link::encode(
+                       link::GroupMembers{made.group.members, fences_by_host(made.group.members)})),
+                   {}};
+  if (made.group.context_id != 0)
+    out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
+  from.answer(out);
+  const auto& proc = from.proc();
+  events_.tell({PMIX_GROUP_CONSTRUCT_COMPLETE, proc, made.name, &made.group.members, nullptr}, {proc},
+               &out.infos);
+  if (made.group.context_id != 0)
+    events_.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, proc, made.name, nullptr, nullptr}, {proc}, &out.infos);
+}
+
+}  // namespace weft::server

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/table/group_table.hpp"
+
+namespace weft::server {
+
+/// What two boards say of one name comes without an order, and needs none: a set that has ended it last does
+/// not have it, and at most one set has made it last, unless two use it at a time.
+void GroupTable::settle() {
+  const auto boards = boards_.take_records();
+  std::map<std::string, const link::RankRuns*> made;
+  for (const auto& board : boards) {
+    std::map<std::string, store::GroupAct> last;
+    for (const auto& record : board.records)
+      if (record.act != store::GroupAct::fenced) last[record.name] = record.act;
+    for (const auto& [name, act] : last) {
+      if (act == store::GroupAct::made) {
+        made[name] = &board.members;
+      } else if (const auto known = groups_.find(name);
+                 known != groups_.end() && known->second.members == board.members) {
+        groups_.erase(known);
+      }
+    }
+  }
+  for (const auto& [name, members] : made)
+    groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self(), 1});
+}
+
+}  // namespace weft::server

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The groups that have members on this node: PMIx_Group_destruct names a group and no member. The loop's
+// thread only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/link/rank_runs.hpp"
+#include "core/server/cluster/cluster.hpp"
+#include "core/server/groups/table/group_boards.hpp"
+
+namespace weft::server {
+
+/// What the members have asked for, of which one is enough.
+struct GroupOptions {
+  bool tells_ends = false;  ///< PMIX_GROUP_NOTIFY_TERMINATION: it lives on without a member that ends
+  bool adjusts =
+      false;  ///< PMIX_GROUP_FT_COLLECTIVE: its collectives leave out members that are lost or have left
+  bool tells_joins = false;  ///< PMIX_GROUP_NOTIFY_EACH: members hear PMIX_PROC_HAS_JOINED of each that joins
+  bool approves_ends = false;  ///< PMIX_GROUP_NOTIFY_DEPARTURE: members are asked before one leaves
+  /// Its collectives end only when all of its members have come.
+  bool waits_for_all() const noexcept { return !tells_ends && !adjusts; }
+  void add(const GroupOptions& other) noexcept {
+    tells_ends |= other.tells_ends;
+    adjusts |= other.adjusts;
+    tells_joins |= other.tells_joins;
+    approves_ends |= other.approves_ends;
+  }
+};
+template <class Archive>
+void fields(Archive& archive, GroupOptions& m) {
+  archive(m.tells_ends, m.adjusts, m.tells_joins, m.approves_ends);
+}
+
+struct Group {
+  link::RankRuns members;        ///< by group rank
+  std::uint64_t context_id = 0;  ///< 0: none was asked for
+  GroupOptions options;
+  NodeNumber keeper = 0;      ///< whose server decides about joins and leaves, one after the other
+  std::uint64_t version = 1;  ///< one more with each change of its members
+};
+template <class Archive>
+void fields(Archive& archive, Group& m) {
+  archive(m.members, m.context_id, m.options, m.keeper, m.version);
+}
+
+/// What members have made and ended at their boards stands in the boards' ledgers. settle() reads these, and
+/// each room calls it where a request, a reply or the end of a process reaches it. find() and each() change
+/// nothing.
+class GroupTable {
+ public:
+  GroupTable(GroupBoards& boards, const Cluster& cluster) : boards_(boards), cluster_(cluster) {}
+
+  /// Takes in what members have made at their boards meanwhile.
+  void settle();
+  /// Null: there is no such group here. Valid until the table changes: settle(), add(), erase(), erase_if().
+  const Group* find(const std::string& name) const {
+    const auto found = groups_.find(name);
+    return found == groups_.end() ? nullptr : &found->second;
+  }
+  Group* find(const std::string& name) { return const_cast<Group*>(std::as_const(*this).find(name)); }
+  std::size_t size() const noexcept { return groups_.size(); }
+  /// Calls see(name, group) for each, by name.
+  template <class See>
+  void each(See&& see) const {
+    for (const auto& [name, group] : groups_) see(name, group);
+  }
+
+  // What follows comes after all that the ledgers hold by then.
+  void add(std::string name, Group group) {
+    settle();
+    groups_.insert_or_assign(std::move(name), std::move(group));
+  }
+  /// name: not the table's own.
+  void erase(const std::string& name) {
+    settle();
+    groups_.erase(name);
+  }
+  /// Takes out those of which unwanted(name, group) says so.
+  template <class Unwanted>
+  void erase_if(Unwanted&& unwanted) {
+    settle();
+    std::erase_if(groups_, [&](const auto& each) { return unwanted(each.first, each.second); });
+  }
+
+ private:
+  GroupBoards& boards_;
+  const Cluster& cluster_;  ///< this server keeps the groups that its processes make at boards
+  std::map<std::string, Group> groups_;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/table/peer_calls.hpp"
+
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+
+std::vector<NodeNumber> PeerCalls::nodes() const {
+  std::vector<NodeNumber> out{self()};
+  for (const auto node : cluster_.others()) out.push_back(node);
+  return out;
+}
+
+std::optional<NodeNumber> PeerCalls::node_of(const pmix_proc_t& proc) const {
+  const auto* job = jobs_.find(link::nspace_of(proc));
+  if (job == nullptr || proc.rank >= job->view().ranks()) return std::nullopt;
+  if (job->view().local_index(proc.rank) != store::none) return self();
+  if (!cluster_.is_open()) return std::nullopt;
+  const auto nodes = jobs_.nodes_of({proc});
+  return nodes.empty() ? std::nullopt : std::optional(nodes.front());
+}
+
+std::map<NodeNumber, Procs> PeerCalls::by_node(const Procs& procs) const {
+  std::map<NodeNumber, Procs> out;
+  for (const auto& proc : procs)
+    if (const auto node = node_of(proc)) out[*node].push_back(proc);
+  return out;
+}
+
+void PeerCalls::on(RequestType type, Rpc::Handler handler) {
+  const auto settled = [this, handler = std::move(handler)](NodeNumber from, Bytes body,
+                                                            const Rpc::Reply& reply) {
+    table_.settle();
+    handler(from, body, reply);
+  };
+  cluster_.on(type, settled);
+  handlers_.insert_or_assign(type, settled);
+}
+
+void PeerCalls::send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied) {
+  if (replied)
+    replied = [this, replied = std::move(replied)](pmix_status_t status, Bytes answer) {
+      table_.settle();
+      replied(status, answer);
+    };
+  if (to == self()) return call_here(type, std::move(body), std::move(replied));
+  if (cluster_.is_there(to)) return cluster_.send(to, type, std::move(body), std::move(replied));
+  if (replied) loop_.post([replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
+}
+
+/// Posted, as a message would come: the caller is in the middle of its own work.
+void PeerCalls::call_here(RequestType type, std::vector<std::byte> body, Rpc::Replied replied) {
+  loop_.post([this, type, body = std::move(body), replied = std::move(replied)] {
+    handlers_.at(type)(self(), body, [this, replied](pmix_status_t status, Bytes answer) {
+      if (!replied) return;
+      loop_.post([replied, status, copy = std::vector<std::byte>(answer.begin(), answer.end())] {
+        replied(status, copy);
+      });
+    });
+  });
+}
+
+}  // namespace weft::server
