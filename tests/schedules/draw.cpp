@@ -210,7 +210,8 @@ class Drawer {
 /// Mostly as long as some operations; now and then so long that the others ask, or take the node for lost.
 microseconds pause_of_node(Dice& dice) {
   if (!dice.one_in(4)) return microseconds(dice.between(10, 5000));
-  return dice.one_in(2) ? microseconds(dice.between(500'000, 3'000'000)) : microseconds(dice.between(5'000'000, 9'000'000));
+  return dice.one_in(2) ? microseconds(dice.between(500'000, 3'000'000))
+                        : microseconds(dice.between(5'000'000, 9'000'000));
 }
 
 /// About as long as a run without faults takes: faults are to come while something is under way.

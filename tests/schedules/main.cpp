@@ -114,7 +114,8 @@ int main(int count, char** words) {
   }
   ::setenv("WEFT_LOG", "off", 0);  // a line for each loss says nothing here
   if (options->runs_found) return run_found();
-  if (options->counts_cost) return cost_of_a_loss(options->bounds.most_nodes, options->bounds.most_operations);
+  if (options->counts_cost)
+    return cost_of_a_loss(options->bounds.most_nodes, options->bounds.most_operations);
   if (options->shows) return show(*options);
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t done = 0, violating = 0;
@@ -128,7 +129,8 @@ int main(int count, char** words) {
     if (outcome.violations.empty()) continue;
     ++violating;
     if (options->runs_all) {
-      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), outcome.violations.front().c_str());
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                  outcome.violations.front().c_str());
       std::fflush(stdout);
       continue;
     }

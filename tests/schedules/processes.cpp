@@ -215,8 +215,8 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
     case Kind::notify: {
       data::Infos infos;
       infos.add(operation_key, data::Value::of(static_cast<std::uint32_t>(number)));
-      process.waits =
-          client.notify(user_event, operation.is_local ? PMIX_RANGE_LOCAL : PMIX_RANGE_NAMESPACE, std::move(infos));
+      process.waits = client.notify(user_event, operation.is_local ? PMIX_RANGE_LOCAL : PMIX_RANGE_NAMESPACE,
+                                    std::move(infos));
       return true;
     }
     case Kind::commit:

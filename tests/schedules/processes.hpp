@@ -111,7 +111,7 @@ class Processes {
   std::vector<std::vector<bool>> is_skipped_;  ///< by operation and rank
   std::map<std::string, std::size_t>
       broken_;                   ///< groups whose end, that operation, has failed: no later one is about them
-  std::vector<bool> must_find_;                               ///< gets: what they look for has been committed before
+  std::vector<bool> must_find_;  ///< gets: what they look for has been committed before
   std::vector<bool> has_begun_;  ///< a process has called it
   std::vector<std::map<Rank, Part>> parts_;       ///< of invitations
   std::vector<std::optional<Time>> given_up_at_;  ///< invitations: those that have not heard do not any more

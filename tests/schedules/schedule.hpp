@@ -45,8 +45,9 @@ struct Operation {
   bool collects = false;  ///< fences: with the cards
   bool adjusts = false;   ///< construct, invite: goes on without members that are lost or have left
   Rank target = 0;        ///< get, invite
-  std::optional<std::size_t> late{};  ///< get: of the key that this operation commits, before or after it; nothing: of the first card
-  bool is_local = false;              ///< notify: for the processes of its node
+  /// get: of the key that this operation commits, before or after it; nothing: of the first card.
+  std::optional<std::size_t> late{};
+  bool is_local = false;  ///< notify: for the processes of its node
   // Of invitations:
   std::vector<Answer> answers{};  ///< of each member; that of the leader is not asked
   bool is_optional = false;       ///< goes on without those that do not come

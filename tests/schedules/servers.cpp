@@ -13,8 +13,9 @@ std::string text_of(server::NodeNumber node, const server::FencePart& part) {
   for (const auto& each : part.missing) missing += fmt::format(" {}", each.rank);
   for (const auto each : part.waits_for) nodes += fmt::format(" {}", each);
   return fmt::format("node {}: {} of{}, {} of {} ranks have come{}{}{}{}", node,
-                     part.name.operation.empty() ? "fence" : part.name.operation, procs, part.arrived, part.ranks,
-                     missing.empty() ? "" : ", without", missing, nodes.empty() ? "" : ", waits for nodes", nodes);
+                     part.name.operation.empty() ? "fence" : part.name.operation, procs, part.arrived,
+                     part.ranks, missing.empty() ? "" : ", without", missing,
+                     nodes.empty() ? "" : ", waits for nodes", nodes);
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ std::vector<std::string> open_at(simulation::World& world) {
   return out;
 }
 
-std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left, bool has_missed) {
+std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left,
+                                 bool has_missed) {
   std::vector<std::string> out;
   for (server::NodeNumber number = 0; number < world.nodes(); ++number) {
     if (!is_left[number]) continue;
@@ -51,7 +53,8 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
         {"changes of members", rooms.memberships.open()},
     };
     for (const auto& [what, count] : counts)
-      if (count != 0) out.push_back(fmt::format("nothing is called, and node {} keeps {} {}", number, count, what));
+      if (count != 0)
+        out.push_back(fmt::format("nothing is called, and node {} keeps {} {}", number, count, what));
   }
   return out;
 }

@@ -68,10 +68,18 @@ std::string to_text(const Schedule& schedule) {
   auto out = fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns{}\n", schedule.shape.nodes,
                          schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter,
                          schedule.finalizes ? "; each rank finalizes" : "");
-  static constexpr const char* kinds[] = {"fence of the job", "fence of ranks", "construct",
-                                          "fence of group",   "destruct",       "get",
-                                          "invite",           "join",           "leave",
-                                          "connect",          "disconnect",     "event",
+  static constexpr const char* kinds[] = {"fence of the job",
+                                          "fence of ranks",
+                                          "construct",
+                                          "fence of group",
+                                          "destruct",
+                                          "get",
+                                          "invite",
+                                          "join",
+                                          "leave",
+                                          "connect",
+                                          "disconnect",
+                                          "event",
                                           "commit"};
   static constexpr const char* answers[] = {"", " declines", " no answer"};
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
@@ -96,7 +104,8 @@ std::string to_text(const Schedule& schedule) {
   }
   static constexpr const char* faults[] = {"end of rank", "loss of node", "pause of node"};
   for (const auto& fault : schedule.faults)
-    out += fmt::format("  at {} us: {} {}{}\n", fault.at.count(), faults[static_cast<int>(fault.kind)], fault.which,
+    out += fmt::format("  at {} us: {} {}{}\n", fault.at.count(), faults[static_cast<int>(fault.kind)],
+                       fault.which,
                        fault.pause.count() == 0 ? "" : fmt::format(" for {} us", fault.pause.count()));
   return out;
 }

@@ -221,9 +221,10 @@ std::string Cluster::name_of(NodeNumber node) const {
   return node < count() && !entries_[node].host.empty() ? entries_[node].host : fmt::format("node {}", node);
 }
 
-/// Not while this end is on its way: a caller whose request has failed turns to the next node, and there is none.
+/// Not while the cluster stops: a caller whose request has failed turns to the next node, and there is none.
 bool Cluster::is_there(NodeNumber node) const noexcept {
-  return !is_stopping_ && node < count() && entries_[node].is_known && !entries_[node].is_lost && !entries_[node].has_left;
+  return !is_stopping_ && node < count() && entries_[node].is_known && !entries_[node].is_lost &&
+         !entries_[node].has_left;
 }
 
 std::vector<NodeNumber> Cluster::others() const {

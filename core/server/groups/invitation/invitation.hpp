@@ -88,7 +88,7 @@ void fields(Archive& archive, OrphanPart& m) {
 struct OrphanAdopted {
   static constexpr std::uint16_t wire_version = 2;
   InvitationName name;
-  std::uint64_t number = 0;     ///< the sender's; 0: it is over
+  std::uint64_t number = 0;       ///< the sender's; 0: it is over
   std::vector<std::byte> made{};  ///< of one that is over: a MadeGroup; empty: there is no group
   pmix_status_t failed = PMIX_GROUP_LEADER_FAILED;  ///< and why
 };

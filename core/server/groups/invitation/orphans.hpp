@@ -7,6 +7,7 @@
 //   and the first server is cut off
 //            -> group_orphan to all nodes with members -> what each knows
 //     one has the group -> group_adopted: it is made; all get it
+//     one knows why there is none -> group_adopted: it has failed so, for all
 //     else              -> an invitation of its own (Invitations::adopt), group_adopted with its number, and
 //     the election
 //
