@@ -73,7 +73,8 @@ bool World::pass_time(nanoseconds until) {
   };
   if (const auto event = network_.next()) when = std::min(when, virtual_time(*event));
   for (const auto& node : nodes_)
-    if (node) when = std::min(when, std::max(now_, node->deadline()));
+    if (node && !is_paused(node->self())) when = std::min(when, std::max(now_, node->deadline()));
+  for (const auto& [node, end] : paused_until_) when = std::min(when, end);
   const bool has_come = when >= begin_ + until;
   now_ = std::max(now_, when);
   const auto in_network = (now_ - Loop::TimePoint(first_time)).count();
@@ -82,6 +83,11 @@ bool World::pass_time(nanoseconds until) {
     for (const auto node : network_.reached()) wake(node);
   }
   network_.pass_to(in_network);
+  std::erase_if(paused_until_, [&](const auto& pause) {
+    if (pause.second > now_) return false;
+    if (nodes_[pause.first]) awake_.insert(pause.first);
+    return true;
+  });
   for (const auto& node : nodes_)
     if (node && node->deadline() <= now_) wake(node->self());
   return !has_come || !awake_.empty();
@@ -98,7 +104,15 @@ void World::lose(NodeNumber number) {
   for (std::uint32_t i = 0; i < ranks_a_node_; ++i) clients_[number * ranks_a_node_ + i]->remove();
   network_.drop(number, network_.now());
   awake_.erase(number);
+  paused_until_.erase(number);
   nodes_[number].reset();
+}
+
+void World::pause(NodeNumber number, nanoseconds time) {
+  if (!nodes_[number]) return;
+  awake_.erase(number);
+  auto& end = paused_until_[number];
+  end = std::max(end, now_ + time);
 }
 
 }  // namespace weft::simulation

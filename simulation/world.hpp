@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -45,7 +46,7 @@ class World {
   NodeNumber node_of(std::uint32_t rank) const noexcept { return rank / ranks_a_node_; }
   /// What a client was made to do is seen by its server in one of the next rounds.
   void wake(NodeNumber node) {
-    if (nodes_[node]) awake_.insert(node);
+    if (nodes_[node] && !is_paused(node)) awake_.insert(node);
   }
 
   /// False: nothing happens up to that time, which has come.
@@ -54,8 +55,11 @@ class World {
   void end_process(std::uint32_t rank);
   /// The server and the processes of the node end, and nothing goes to it or comes from it any more.
   void lose(NodeNumber node);
+  /// The server and the processes of the node do nothing for that time; what is sent to it waits.
+  void pause(NodeNumber node, std::chrono::nanoseconds time);
 
  private:
+  bool is_paused(NodeNumber node) const { return paused_until_.count(node) != 0; }
   void round(NodeNumber node);
   bool pass_time(std::chrono::nanoseconds until);
 
@@ -67,6 +71,7 @@ class World {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::set<NodeNumber> awake_;
+  std::map<NodeNumber, Loop::TimePoint> paused_until_;
 };
 
 }  // namespace weft::simulation

@@ -32,6 +32,8 @@ class Check {
     }
     groups();
     departures();
+    for (std::size_t i = 0; i < schedule_.operations.size(); ++i)
+      if (schedule_.operations[i].kind == Kind::notify) event(i);
   }
 
  private:
@@ -86,7 +88,9 @@ class Check {
     for (Rank rank = 0; rank < ranks(); ++rank) {
       const auto* end = end_of(i, rank);
       // All members may have finalized, or left.
-      const bool is_open = schedule_.operations[i].kind == Kind::join && schedule_.finalizes;
+      const auto& operation = schedule_.operations[i];
+      const bool is_open = (operation.kind == Kind::join && schedule_.finalizes) ||
+                           (operation.kind == Kind::get && operation.late);  // handlers.cpp
       if (end == nullptr || is_open || end->status == expected_of(i, rank)) continue;
       violates(fmt::format("operation {} has ended with {} at rank {}, and nothing was lost", i,
                            to_text(*end), rank));
@@ -127,6 +131,26 @@ class Check {
                 there == record_.groups[other].end() ? " is not known" : text_of(there->second), other));
         }
       }
+    }
+  }
+
+  /// Each process that it is for hears it once, but for its source, whose own library tells it.
+  void event(std::size_t i) {
+    const auto& operation = schedule_.operations[i];
+    const auto source = operation.members.front();
+    const auto ranks_a_node = schedule_.shape.ranks_a_node;
+    const auto& end = record_.ended[i][source];
+    for (Rank rank = 0; rank < ranks(); ++rank) {
+      const bool is_for_it =
+          rank != source && (!operation.is_local || rank / ranks_a_node == source / ranks_a_node);
+      const auto found = record_.heard[i].find(rank);
+      const auto count = found == record_.heard[i].end() ? 0 : found->second;
+      if (count > (is_for_it ? 1u : 0u))
+        violates(fmt::format("rank {} has heard event {} of rank {} {} times", rank, i, source, count));
+      const bool is_sure = end && end->status == PMIX_SUCCESS && record_.has_server[source] &&
+                           record_.is_left[rank] && !schedule_.finalizes;
+      if (count == 0 && is_for_it && is_sure)
+        violates(fmt::format("rank {} has not heard event {} of rank {}", rank, i, source));
     }
   }
 

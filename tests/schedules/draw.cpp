@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "tests/schedules/schedule.hpp"
 
@@ -52,27 +53,64 @@ class Drawer {
 
   Operation operation() {
     Operation out;
-    const auto choice = dice_.below(14);
+    const auto choice = dice_.below(18);
     if (choice < 4 && !groups_.empty()) {
       out = of_group(dice_.one_in(2) ? Kind::fence_group : Kind::destruct);
     } else if (choice < 7 && !groups_.empty()) {
       out = of_members();
     } else if (choice < 10) {
       out = dice_.one_in(2) ? invitation() : construct();
-    } else if (choice < 11) {
-      out.kind = Kind::get;
+    } else if (choice < 12) {
+      out = of_card();
+    } else if (choice < 13) {
+      out = connection();
+    } else if (choice < 14) {
+      out.kind = Kind::notify;
       out.members = {dice_.below(ranks_)};
-      out.target = dice_.below(ranks_);
+      out.is_local = dice_.one_in(4);
     } else {
       out.kind = dice_.one_in(3) ? Kind::fence_set : Kind::fence_job;
       out.collects = dice_.one_in(2);
       out.members = dice_.some_of(ranks_, out.kind == Kind::fence_job ? ranks_ : 2);
     }
     for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice_.pause());
+    ++number_;
     return out;
   }
 
  private:
+  /// Of the first card, or of what is committed by an operation before.
+  Operation of_card() {
+    Operation out;
+    out.members = {dice_.below(ranks_)};
+    if (dice_.one_in(3)) {
+      out.kind = Kind::commit;
+      commits_.emplace_back(number_, out.members.front());
+      return out;
+    }
+    out.kind = Kind::get;
+    out.target = dice_.below(ranks_);
+    if (commits_.empty() || dice_.one_in(3)) return out;
+    std::tie(out.late, out.target) = commits_[dice_.below(static_cast<std::uint32_t>(commits_.size()))];
+    return out;
+  }
+
+  Operation connection() {
+    Operation out;
+    if (!connected_.empty() && dice_.one_in(2)) {
+      out.kind = Kind::disconnect;
+      const auto at = dice_.below(static_cast<std::uint32_t>(connected_.size()));
+      out.members = connected_[at];
+      connected_.erase(connected_.begin() + at);
+      return out;
+    }
+    out.kind = Kind::connect;
+    out.members = dice_.some_of(ranks_, 2);
+    if (std::find(connected_.begin(), connected_.end(), out.members) == connected_.end())
+      connected_.push_back(out.members);
+    return out;
+  }
+
   Group& any_group() { return groups_[dice_.below(static_cast<std::uint32_t>(groups_.size()))]; }
   Rank any_of(const std::vector<Rank>& ranks) {
     return ranks[dice_.below(static_cast<std::uint32_t>(ranks.size()))];
@@ -108,6 +146,9 @@ class Drawer {
     out.members = dice_.some_of(ranks_, 2);
     out.group = name();
     out.adjusts = dice_.one_in(3);
+    out.asks = dice_.one_in(4);
+    out.differs = dice_.one_in(2);
+    out.refuses = out.asks && dice_.one_in(3);
     groups_.push_back({out.group, out.members, out.adjusts});
     return out;
   }
@@ -163,8 +204,18 @@ class Drawer {
   const std::uint32_t ranks_;
   std::vector<Group> groups_;
   std::vector<std::string> ended_;
+  std::vector<std::vector<Rank>> connected_;
+  std::vector<std::pair<std::size_t, Rank>> commits_;
+  std::size_t number_ = 0;
   unsigned last_ = 0;
 };
+
+/// Mostly as long as some operations; now and then so long that the others ask, or take the node for lost.
+microseconds pause_of_node(Dice& dice) {
+  if (!dice.one_in(4)) return microseconds(dice.between(10, 5000));
+  return dice.one_in(2) ? microseconds(dice.between(500'000, 3'000'000))
+                        : microseconds(dice.between(5'000'000, 9'000'000));
+}
 
 /// About as long as a run without faults takes: faults are to come while something is under way.
 microseconds length_of(const Schedule& schedule) {
@@ -208,6 +259,10 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
       fault.kind = Fault::Kind::node_lost;
       fault.which = dice.below(shape.nodes);
       ++lost;
+    } else if (bounds.draws_pauses && dice.one_in(3)) {
+      fault.kind = Fault::Kind::node_pauses;
+      fault.which = dice.below(shape.nodes);
+      fault.pause = pause_of_node(dice);
     } else {
       fault.which = dice.below(ranks);
     }

@@ -28,10 +28,130 @@ Schedule end_of_a_group_without_a_lost_node() {
   return out;
 }
 
+/// A process that never answered an invitation answers the next one to a group of that name.
+Schedule invitation_after_one_without_an_answer() {
+  using A = Answer;
+  Schedule out;
+  out.shape.nodes = 3;
+  out.shape.ranks_a_node = 1;
+  out.shape.network = usual_network();
+  const std::vector<Rank> all{0, 1, 2};
+  const std::vector<microseconds> none(3);
+  out.operations = {{.kind = Kind::invite,
+                     .members = all,
+                     .pauses = none,
+                     .group = "group",
+                     .target = 1,
+                     .answers = {A::declines, A::accepts, A::none},
+                     .timeout = 1},
+                    {.kind = Kind::invite,
+                     .members = all,
+                     .pauses = none,
+                     .group = "group",
+                     .target = 1,
+                     .answers = {A::accepts, A::accepts, A::accepts}}};
+  return out;
+}
+
+/// All that a member invites to its group are in it already.
+Schedule invitation_of_members() {
+  Schedule out;
+  out.shape.nodes = 2;
+  out.shape.ranks_a_node = 1;
+  out.shape.network = usual_network();
+  const std::vector<Rank> all{0, 1};
+  const std::vector<microseconds> none(2);
+  out.operations = {{.kind = Kind::construct, .members = all, .pauses = none, .group = "group"},
+                    {.kind = Kind::invite,
+                     .members = all,
+                     .pauses = none,
+                     .group = "group",
+                     .target = 1,
+                     .answers = {Answer::accepts, Answer::accepts}}};
+  return out;
+}
+
+/// A process ends between the report of its server to the one that follows a lost coordinator, and that one's
+/// word.
+Schedule end_while_an_invitation_is_handed_over() {
+  Schedule out;
+  out.shape.nodes = 6;
+  out.shape.ranks_a_node = 1;
+  out.shape.seed = 1002766;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 200000;
+  out.operations = {{.kind = Kind::invite,
+                     .members = {0, 1, 2, 3, 4, 5},
+                     .pauses = {us(0), us(0), us(0), us(0), us(4352), us(0)},
+                     .group = "group0",
+                     .target = 2,
+                     .answers = std::vector<Answer>(6, Answer::accepts),
+                     .is_optional = true,
+                     .elects = true}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(3399)},
+                {Fault::Kind::process_ends, 0, us(4133)},
+                {Fault::Kind::process_ends, 1, us(4727)}};
+  return out;
+}
+
+/// A coordinator is lost that has told some servers alone why there is no group.
+Schedule refused_invitation_whose_coordinator_is_lost() {
+  using A = Answer;
+  Schedule out;
+  out.shape.nodes = 3;
+  out.shape.ranks_a_node = 3;
+  out.shape.seed = 668;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 200000;
+  out.operations = {{.kind = Kind::invite,
+                     .members = {0, 1, 2, 3, 4, 5, 6, 7, 8},
+                     .pauses = {us(10), us(47), us(0), us(0), us(27), us(57), us(0), us(33), us(0)},
+                     .group = "group0",
+                     .target = 7,
+                     .answers = {A::accepts, A::accepts, A::declines, A::accepts, A::accepts, A::accepts,
+                                 A::accepts, A::accepts, A::none},
+                     .timeout = 3}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(388)}};
+  return out;
+}
+
+/// The invitation itself comes to a server only when that has said that it knows of none, to the one that
+/// follows the lost coordinator.
+Schedule invitation_that_comes_after_the_question() {
+  using A = Answer;
+  Schedule out;
+  out.shape.nodes = 5;
+  out.shape.ranks_a_node = 2;
+  out.shape.seed = 1003644;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 200000;
+  out.operations = {{.kind = Kind::invite,
+                     .members = {1, 2, 3, 6, 7, 8},
+                     .pauses = {us(0), us(0), us(0), us(59), us(0), us(45)},
+                     .group = "group0",
+                     .adjusts = true,
+                     .target = 6,
+                     .answers = {A::none, A::declines, A::accepts, A::accepts, A::accepts, A::accepts},
+                     .timeout = 3},
+                    {.kind = Kind::fence_group,
+                     .members = {1, 2, 3, 6, 7, 8},
+                     .pauses = std::vector<microseconds>(6),
+                     .group = "group0"},
+                    {.kind = Kind::connect, .members = {1, 2, 4, 6}, .pauses = std::vector<microseconds>(4)}};
+  out.faults = {{Fault::Kind::node_lost, 3, us(115)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found() {
-  return {{"two ranks wait in the end of a group for ever", end_of_a_group_without_a_lost_node()}};
+  return {{"two ranks wait in the end of a group for ever", end_of_a_group_without_a_lost_node()},
+          {"an answer goes to an invitation that is over", invitation_after_one_without_an_answer()},
+          {"an invitation of members alone fails", invitation_of_members()},
+          {"an invitation waits for a process that has ended", end_while_an_invitation_is_handed_over()},
+          {"an invitation fails for two reasons", refused_invitation_whose_coordinator_is_lost()},
+          {"a process waits for a lost coordinator", invitation_that_comes_after_the_question()}};
 }
 
 }  // namespace weft::schedules

@@ -89,8 +89,16 @@ void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
       if (!is_joining(rank, operation.group)) processes_[rank].left.insert(operation.group);
       break;
     case Kind::get:
-      if (end.status == PMIX_SUCCESS && end.value != card_of(operation.target))
+      if (end.status == PMIX_SUCCESS && end.value != card_of(operation.target, operation.late))
         violates(fmt::format("rank {} has found another card than that of rank {}", rank, operation.target));
+      if (end.status != PMIX_SUCCESS && must_find_[number] && schedule_.faults.empty())
+        violates(fmt::format("rank {} has not found what rank {} had committed", rank, operation.target));
+      break;
+    case Kind::connect:
+      if (end.status == PMIX_SUCCESS) processes_[rank].connected.insert(operation.members);
+      break;
+    case Kind::disconnect:
+      processes_[rank].connected.erase(operation.members);
       break;
     default:
       break;
@@ -108,6 +116,14 @@ bool Processes::is_joining(Rank rank, const std::string& group) const {
 // ---- events
 
 void Processes::take(Rank rank, link::EventMessage event) {
+  if (event.code == user_event) {
+    const auto* number = event.infos.find(operation_key);
+    const auto operation = number == nullptr ? fail(Errc::not_found) : data::as_unsigned(number->value);
+    if (!operation || *operation >= record_.heard.size())
+      return violates(fmt::format("rank {} hears an event that no process has raised", rank));
+    ++record_.heard[*operation][rank];
+    return;
+  }
   const auto group = group_in(event.infos);
   if (event.code == PMIX_GROUP_INVITED) {
     // One that begins waits until each process has heard of those before it.
@@ -170,6 +186,11 @@ void Processes::take(Rank rank, link::GroupQuestion question) {
       if (affected_in(question.infos) != operation.members.front()) continue;
       verdict.was_heard = operation.refuses ? 1 : 0;
       if (operation.refuses) verdict.status = PMIX_ERR_NOT_A_MEMBER;
+      break;
+    } else if (operation.kind == Kind::construct && operation.asks && place != operation.members.end()) {
+      verdict.was_heard = 1;
+      if (operation.refuses && rank % 4 == 1) verdict.status = PMIX_GROUP_CONSTRUCT_ABORT;
+      pause = operation.pauses[static_cast<std::size_t>(place - operation.members.begin())];
       break;
     } else if (code != PMIX_GROUP_JOIN_REQUEST && operation.kind == Kind::invite &&
                place != operation.members.end()) {

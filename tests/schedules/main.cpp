@@ -5,13 +5,13 @@
 //   weft_schedules --found
 //   weft_schedules --cost [--nodes N] [--operations N]
 //   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N]
-//   [--show]
+//   [--pauses] [--all] [--show]
 //
 // --found runs those that went wrong once (found.cpp). --cost loses a node that so many operations wait for,
-// and counts messages.
+// and counts messages. --pauses also draws servers that do nothing for a time.
 // Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints,
-// made smaller. --show prints the schedule of the first seed, and runs it twice: both runs have to be the
-// same.
+// made smaller; --all goes on behind it, and tells the seeds alone. --show prints the schedule of the first
+// seed, and runs it twice: both runs have to be the same.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ struct Options {
   std::uint64_t seed = 1, runs = 1000;
   std::optional<unsigned> seconds;
   Bounds bounds;
-  bool shows = false, runs_found = false, counts_cost = false;
+  bool shows = false, runs_found = false, runs_all = false, counts_cost = false;
 };
 
 std::optional<Options> read(int count, char** words) {
@@ -37,6 +37,14 @@ std::optional<Options> read(int count, char** words) {
     const std::string_view word = words[i];
     if (word == "--show") {
       out.shows = true;
+      continue;
+    }
+    if (word == "--all") {
+      out.runs_all = true;
+      continue;
+    }
+    if (word == "--pauses") {
+      out.bounds.draws_pauses = true;
       continue;
     }
     if (word == "--cost") {
@@ -106,10 +114,11 @@ int main(int count, char** words) {
   }
   ::setenv("WEFT_LOG", "off", 0);  // a line for each loss says nothing here
   if (options->runs_found) return run_found();
-  if (options->counts_cost) return cost_of_a_loss(options->bounds.most_nodes, options->bounds.most_operations);
+  if (options->counts_cost)
+    return cost_of_a_loss(options->bounds.most_nodes, options->bounds.most_operations);
   if (options->shows) return show(*options);
   const auto begin = std::chrono::steady_clock::now();
-  std::uint64_t done = 0;
+  std::uint64_t done = 0, violating = 0;
   for (; done < options->runs; ++done) {
     if (options->seconds &&
         std::chrono::steady_clock::now() - begin > std::chrono::seconds(*options->seconds))
@@ -118,6 +127,13 @@ int main(int count, char** words) {
     const auto schedule = draw(seed, options->bounds);
     const auto outcome = run(schedule);
     if (outcome.violations.empty()) continue;
+    ++violating;
+    if (options->runs_all) {
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                  outcome.violations.front().c_str());
+      std::fflush(stdout);
+      continue;
+    }
     std::printf("seed %llu: %s", static_cast<unsigned long long>(seed), to_text(schedule).c_str());
     tell(outcome);
     const auto smaller = shrink(schedule);
@@ -126,9 +142,10 @@ int main(int count, char** words) {
     return 1;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::printf("%llu schedules without a violation, in %.1f s\n", static_cast<unsigned long long>(done),
-              took.count());
-  return 0;
+  if (violating != 0) std::printf("%llu went wrong of ", static_cast<unsigned long long>(violating));
+  std::printf("%llu schedules%s, in %.1f s\n", static_cast<unsigned long long>(done),
+              violating == 0 ? " without a violation" : "", took.count());
+  return violating == 0 ? 0 : 1;
 }
 
 }  // namespace

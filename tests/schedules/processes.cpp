@@ -15,6 +15,9 @@ using simulation::World;
 namespace {
 
 constexpr const char* key = "card";
+std::string key_of(std::size_t operation) {
+  return fmt::format("late{}", operation);
+}
 
 /// After the end of the leader's call, or of the leader: what has been sent to a process that is invited has
 /// come by then.
@@ -30,10 +33,12 @@ server::Procs procs_of(const std::vector<Rank>& ranks) {
   return out;
 }
 
-data::Infos directives_of(const Operation& operation) {
+data::Infos directives_of(const Operation& operation, Rank rank) {
   data::Infos out;
   out.add(PMIX_GROUP_ASSIGN_CONTEXT_ID, data::Value::of(true));
-  if (operation.adjusts) out.add(PMIX_GROUP_FT_COLLECTIVE, data::Value::of(true));
+  const bool gives = !operation.differs || rank % 2 == 0;
+  if (operation.adjusts && gives) out.add(PMIX_GROUP_FT_COLLECTIVE, data::Value::of(true));
+  if (operation.asks && gives) out.add(PMIX_GROUP_NOTIFY_TERMINATION, data::Value::of(true));
   if (operation.is_optional) out.add(PMIX_GROUP_OPTIONAL, data::Value::of(true));
   if (operation.timeout != 0) out.add(PMIX_TIMEOUT, data::Value::of(operation.timeout));
   return out;
@@ -45,8 +50,8 @@ bool is_of_members(Kind kind) {
 
 }  // namespace
 
-std::vector<std::byte> card_of(Rank rank) {
-  return std::vector<std::byte>(50 + rank, static_cast<std::byte>(rank));
+std::vector<std::byte> card_of(Rank rank, std::optional<std::size_t> operation) {
+  return std::vector<std::byte>(50 + rank, static_cast<std::byte>(rank + (operation ? 100 + *operation : 0)));
 }
 
 Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedule), world_(world) {
@@ -65,6 +70,8 @@ Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedul
   record_.groups.resize(world.ranks());
   record_.invited.resize(operations);
   is_skipped_.resize(operations, std::vector<bool>(world.ranks()));
+  record_.heard.resize(operations);
+  must_find_.resize(operations);
   has_begun_.resize(operations);
   parts_.resize(operations);
   given_up_at_.resize(operations);
@@ -73,7 +80,7 @@ Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedul
     client.commit(key, card_of(rank));
     client.subscribe({PMIX_GROUP_INVITED, PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED,
                       PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEFT,
-                      PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_JOIN_REQUEST});
+                      PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_JOIN_REQUEST, user_event});
     world.wake(world.node_of(rank));
   }
   for (Rank rank = 0; rank < world.ranks();) {
@@ -174,7 +181,7 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       if (is_there) return false;  // it could not be ended
       process.left.erase(operation.group);
       process.waits =
-          client.construct(operation.group, procs_of(operation.members), directives_of(operation));
+          client.construct(operation.group, procs_of(operation.members), directives_of(operation, rank));
       return true;
     case Kind::fence_group:
       if (is_member) process.waits = client.fence_group(operation.group);
@@ -183,12 +190,15 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       if (is_member) process.waits = client.destruct(operation.group);
       return is_member;
     case Kind::get:
-      process.waits = client.get(proc_of(operation.target), key);
+      must_find_[number] = operation.late && is_over(*operation.late);
+      process.waits =
+          client.get(proc_of(operation.target), operation.late ? key_of(*operation.late) : std::string(key));
       return true;
     case Kind::invite:
       if (is_there && !is_member) return false;
       process.left.erase(operation.group);
-      process.waits = client.invite(operation.group, procs_of(operation.members), directives_of(operation));
+      process.waits =
+          client.invite(operation.group, procs_of(operation.members), directives_of(operation, rank));
       return true;
     case Kind::join:
       if (is_member || !is_there) return false;
@@ -198,6 +208,24 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
     case Kind::leave:
       if (is_member) process.waits = client.leave(operation.group);
       return is_member;
+    case Kind::connect:
+      process.waits = client.connect(procs_of(operation.members));
+      return true;
+    case Kind::disconnect:
+      if (process.connected.count(operation.members) == 0) return false;
+      process.waits = client.disconnect(procs_of(operation.members));
+      return true;
+    case Kind::notify: {
+      data::Infos infos;
+      infos.add(operation_key, data::Value::of(static_cast<std::uint32_t>(number)));
+      process.waits = client.notify(user_event, operation.is_local ? PMIX_RANGE_LOCAL : PMIX_RANGE_NAMESPACE,
+                                    std::move(infos));
+      return true;
+    }
+    case Kind::commit:
+      client.commit(key_of(number), card_of(rank, number));
+      record_.ended[number][rank] = Ended{};
+      return false;
   }
   return false;
 }

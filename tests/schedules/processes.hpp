@@ -23,8 +23,12 @@
 
 namespace weft::schedules {
 
-/// What a rank publishes at the beginning.
-std::vector<std::byte> card_of(Rank rank);
+/// What a rank publishes at the beginning; the same, of other bytes, for what an operation commits.
+std::vector<std::byte> card_of(Rank rank, std::optional<std::size_t> operation = {});
+
+/// Of notify, with the number of the operation.
+inline constexpr pmix_status_t user_event = PMIX_EXTERNAL_ERR_BASE - 1;
+inline constexpr const char* operation_key = "schedules.operation";
 
 class Processes {
  public:
@@ -61,6 +65,7 @@ class Processes {
     std::map<Client::Call, std::size_t>
         joins{};  ///< of its handlers, which have accepted an invitation: its operation
     std::set<Client::Call> declines{};
+    std::set<std::vector<Rank>> connected{};
     std::set<std::string> left{};  ///< groups that it has left, and not joined again
     bool is_blocked = false;       ///< until something has come anywhere
     bool has_finalized = false;
@@ -106,6 +111,7 @@ class Processes {
   std::vector<std::vector<bool>> is_skipped_;  ///< by operation and rank
   std::map<std::string, std::size_t>
       broken_;                   ///< groups whose end, that operation, has failed: no later one is about them
+  std::vector<bool> must_find_;  ///< gets: what they look for has been committed before
   std::vector<bool> has_begun_;  ///< a process has called it
   std::vector<std::map<Rank, Part>> parts_;       ///< of invitations
   std::vector<std::optional<Time>> given_up_at_;  ///< invitations: those that have not heard do not any more

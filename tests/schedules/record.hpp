@@ -27,8 +27,10 @@ using Groups = std::map<std::string, link::RankRuns>;
 struct Record {
   std::vector<std::vector<std::optional<Ended>>> ended;  ///< by operation and rank
   std::vector<Groups> groups;                            ///< by rank, at the end
-  std::vector<bool> is_left;                             ///< by rank: it is there, and has been all the time
-  std::vector<std::set<Rank>> invited;                   ///< by operation: those that have heard so
+  std::vector<bool> is_left;     ///< by rank: it is there, and no other node has taken its server for lost
+  std::vector<bool> has_server;  ///< by rank: the same of its server
+  std::vector<std::map<Rank, unsigned>> heard;  ///< by operation: how often its event has come to a rank
+  std::vector<std::set<Rank>> invited;          ///< by operation: those that have heard so
   struct Departure {
     std::string group;
     Rank of = 0, by = 0;
@@ -42,6 +44,12 @@ std::string to_text(const Ended& ended);
 
 /// What waits at the servers, a line each, as in the report of what is stuck.
 std::vector<std::string> open_at(simulation::World& world);
+
+/// What has not gone back to where it was, of servers whose operations have all ended: a line each.
+///   has_missed  a node may have missed an attempt of the others, because its processes ended or left: what
+///   came
+///               to it of that stays for its next one
+std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left, bool has_missed);
 
 /// Adds what is wrong of a run that has come to its end.
 void check(const Schedule& schedule, Record& record);

@@ -63,17 +63,48 @@ class Run {
   }
 
   void happen(const Fault& fault) {
-    fault.kind == Fault::Kind::node_lost ? world_.lose(fault.which) : world_.end_process(fault.which);
+    switch (fault.kind) {
+      case Fault::Kind::process_ends:
+        world_.end_process(fault.which);
+        break;
+      case Fault::Kind::node_lost:
+        world_.lose(fault.which);
+        break;
+      case Fault::Kind::node_pauses:
+        world_.pause(fault.which, fault.pause);
+        break;
+    }
     processes_.look_again();
   }
 
   void finish() {
     auto& record = processes_.record();
-    for (Rank rank = 0; rank < world_.ranks(); ++rank)
-      record.is_left.push_back(!world_.client(rank).is_gone());
+    std::vector<bool> nodes;
+    for (simulation::NodeNumber node = 0; node < world_.nodes(); ++node) nodes.push_back(is_left(node));
+    for (Rank rank = 0; rank < world_.ranks(); ++rank) {
+      record.has_server.push_back(nodes[world_.node_of(rank)]);
+      record.is_left.push_back(nodes[world_.node_of(rank)] && !world_.client(rank).is_gone());
+    }
     if (record.violations.empty()) check(schedule_, record);
+    if (record.violations.empty())
+      for (auto& each : kept_at(world_, nodes, may_miss())) violates(std::move(each));
     outcome_.violations = std::move(record.violations);
     outcome_.digest = processes_.digest();
+  }
+
+  bool may_miss() const {
+    return !schedule_.faults.empty() ||
+           std::any_of(schedule_.operations.begin(), schedule_.operations.end(),
+                       [](const Operation& each) { return each.kind == Kind::leave; });
+  }
+
+  /// No other node that is there has taken it for lost.
+  bool is_left(simulation::NodeNumber number) {
+    if (world_.node(number) == nullptr) return false;
+    for (simulation::NodeNumber other = 0; other < world_.nodes(); ++other)
+      if (other != number && world_.node(other) != nullptr && world_.node(other)->cluster().is_lost(number))
+        return false;
+    return true;
   }
 
   const Schedule& schedule_;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ struct Operation {
     invite,       ///< by `target`, of the other members: to a new group, or to one that it is in
     join,         ///< one process asks the members of a group to be let in
     leave,        ///< one process leaves a group
+    connect,      ///< of the members
+    disconnect,   ///< of members that are connected
+    notify,       ///< one process raises an event
+    commit,       ///< one process publishes another key, named by the number of this operation
   };
   /// What a process does that is invited.
   enum class Answer : std::uint8_t { accepts, declines, none };
@@ -39,14 +44,19 @@ struct Operation {
   std::string group{};
   bool collects = false;  ///< fences: with the cards
   bool adjusts = false;   ///< construct, invite: goes on without members that are lost or have left
+  bool asks = false;      ///< construct: handlers decide about lost members
+  bool differs = false;   ///< construct: half of the members give these directives
   Rank target = 0;        ///< get, invite
+  /// get: of the key that this operation commits, before or after it; nothing: of the first card.
+  std::optional<std::size_t> late{};
+  bool is_local = false;  ///< notify: for the processes of its node
   // Of invitations:
   std::vector<Answer> answers{};  ///< of each member; that of the leader is not asked
   bool is_optional = false;       ///< goes on without those that do not come
   bool decides = false;  ///< the leader's handlers hear of those that do not come, and go on without them
   bool elects = false;   ///< those that are invited declare themselves leader when the leader is lost
   std::uint32_t timeout = 0;  ///< seconds; 0: none
-  // Of joins:
+  // Of joins, and of constructs whose handlers decide:
   bool refuses = false;  ///< a member's handler does
   // Of leaves:
   bool is_loose = false;  ///< the others go on meanwhile
@@ -56,10 +66,15 @@ using Kind = Operation::Kind;
 using Answer = Operation::Answer;
 
 struct Fault {
-  enum class Kind : std::uint8_t { process_ends, node_lost };
+  enum class Kind : std::uint8_t {
+    process_ends,
+    node_lost,
+    node_pauses,  ///< it does nothing for a time, which may be so long that the others take it for lost
+  };
   Kind kind = Kind::process_ends;
   std::uint32_t which = 0;  ///< rank, or node
   microseconds at{};        ///< since the job began
+  microseconds pause{};     ///< node_pauses
 };
 
 struct Schedule {
@@ -72,6 +87,7 @@ struct Schedule {
 struct Bounds {
   std::uint32_t most_nodes = 4, most_ranks_a_node = 3, most_operations = 8;
   std::uint32_t most_faults = 3;
+  bool draws_pauses = false;
 };
 
 /// What messages and reads cost in a drawn schedule, without jitter.

@@ -13,8 +13,9 @@ std::string text_of(server::NodeNumber node, const server::FencePart& part) {
   for (const auto& each : part.missing) missing += fmt::format(" {}", each.rank);
   for (const auto each : part.waits_for) nodes += fmt::format(" {}", each);
   return fmt::format("node {}: {} of{}, {} of {} ranks have come{}{}{}{}", node,
-                     part.name.operation.empty() ? "fence" : part.name.operation, procs, part.arrived, part.ranks,
-                     missing.empty() ? "" : ", without", missing, nodes.empty() ? "" : ", waits for nodes", nodes);
+                     part.name.operation.empty() ? "fence" : part.name.operation, procs, part.arrived,
+                     part.ranks, missing.empty() ? "" : ", without", missing,
+                     nodes.empty() ? "" : ", waits for nodes", nodes);
 }
 
 }  // namespace
@@ -26,6 +27,34 @@ std::vector<std::string> open_at(simulation::World& world) {
     if (node == nullptr) continue;
     for (const auto& part : node->rooms().fences.open_parts()) out.push_back(text_of(number, part));
     for (const auto& part : node->rooms().gatherings.open_parts()) out.push_back(text_of(number, part));
+  }
+  return out;
+}
+
+std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left,
+                                 bool has_missed) {
+  std::vector<std::string> out;
+  for (server::NodeNumber number = 0; number < world.nodes(); ++number) {
+    if (!is_left[number]) continue;
+    auto& node = *world.node(number);
+    auto& rooms = node.rooms();
+    for (const auto& part : rooms.fences.open_parts())
+      out.push_back("nothing is called, and still open is " + text_of(number, part));
+    for (const auto& part : rooms.gatherings.open_parts())
+      out.push_back("nothing is called, and still open is " + text_of(number, part));
+    const std::pair<const char*, std::size_t> counts[] = {
+        {"collectives", node.cluster().engine().open().size()},
+        {"undecided collectives", node.cluster().engine().has_undecided() ? 1 : 0},
+        {"bytes of early messages", has_missed ? 0 : node.cluster().engine().early_bytes()},
+        {"Gets", rooms.gets.waiting()},
+        {"questions", rooms.questions.open()},
+        {"acceptances of invitations", rooms.invited.joining()},
+        {"orphaned invitations", rooms.orphans.open()},
+        {"changes of members", rooms.memberships.open()},
+    };
+    for (const auto& [what, count] : counts)
+      if (count != 0)
+        out.push_back(fmt::format("nothing is called, and node {} keeps {} {}", number, count, what));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <type_traits>
 #include <utility>
 
 #include "tests/schedules/schedule.hpp"
@@ -18,6 +19,17 @@ std::string kind_of(const std::string& violation) {
   for (const auto c : violation)
     if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '-' && c != ' ') out += c;
   return out;
+}
+
+/// Without the operation of that number.
+void renumber(Schedule& schedule, std::size_t gone) {
+  for (auto& operation : schedule.operations) {
+    if (!operation.late || *operation.late < gone) continue;
+    if (*operation.late == gone)
+      operation.late.reset();
+    else
+      --*operation.late;
+  }
 }
 
 }  // namespace
@@ -35,6 +47,7 @@ Schedule shrink(Schedule schedule) {
     for (std::size_t i = (schedule.*parts).size(); i-- > 0;) {
       auto less = schedule;
       (less.*parts).erase((less.*parts).begin() + static_cast<std::ptrdiff_t>(i));
+      if constexpr (std::is_same_v<decltype(parts), std::vector<Operation> Schedule::*>) renumber(less, i);
       if (!violates(less)) continue;
       schedule = std::move(less);
       has_shrunk = true;
@@ -55,32 +68,46 @@ std::string to_text(const Schedule& schedule) {
   auto out = fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns{}\n", schedule.shape.nodes,
                          schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter,
                          schedule.finalizes ? "; each rank finalizes" : "");
-  static constexpr const char* kinds[] = {"fence of the job", "fence of ranks", "construct",
-                                          "fence of group",   "destruct",       "get",
-                                          "invite",           "join",           "leave"};
+  static constexpr const char* kinds[] = {"fence of the job",
+                                          "fence of ranks",
+                                          "construct",
+                                          "fence of group",
+                                          "destruct",
+                                          "get",
+                                          "invite",
+                                          "join",
+                                          "leave",
+                                          "connect",
+                                          "disconnect",
+                                          "event",
+                                          "commit"};
   static constexpr const char* answers[] = {"", " declines", " no answer"};
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
     const auto& operation = schedule.operations[i];
     out += fmt::format("  {}: {}{}{}", i, kinds[static_cast<int>(operation.kind)],
                        operation.group.empty() ? "" : " ", operation.group);
     const std::pair<bool, const char*> marks[] = {
-        {operation.collects, "collects"}, {operation.adjusts, "adjusts"}, {operation.is_optional, "optional"},
-        {operation.decides, "decides"},   {operation.elects, "elects"},   {operation.refuses, "refused"},
-        {operation.is_loose, "loose"}};
+        {operation.collects, "collects"}, {operation.adjusts, "adjusts"},      {operation.asks, "asks"},
+        {operation.differs, "differs"},   {operation.is_optional, "optional"}, {operation.decides, "decides"},
+        {operation.elects, "elects"},     {operation.refuses, "refused"},      {operation.is_loose, "loose"},
+        {operation.is_local, "local"}};
     for (const auto& [is_set, text] : marks)
       if (is_set) out += fmt::format(", {}", text);
     if (operation.timeout != 0) out += fmt::format(", {} s", operation.timeout);
     out += ':';
     if (operation.kind == Kind::invite) out += fmt::format(" by rank {}:", operation.target);
+    if (operation.late) out += fmt::format(" what {} commits, of", *operation.late);
     if (operation.kind == Kind::get) out += fmt::format(" rank {} by", operation.target);
     for (std::size_t m = 0; m < operation.members.size(); ++m)
       out += fmt::format(" {}+{}{}", operation.members[m], operation.pauses[m].count(),
                          operation.answers.empty() ? "" : answers[static_cast<int>(operation.answers[m])]);
     out += " us\n";
   }
+  static constexpr const char* faults[] = {"end of rank", "loss of node", "pause of node"};
   for (const auto& fault : schedule.faults)
-    out += fmt::format("  at {} us: {} {}\n", fault.at.count(),
-                       fault.kind == Fault::Kind::node_lost ? "loss of node" : "end of rank", fault.which);
+    out += fmt::format("  at {} us: {} {}{}\n", fault.at.count(), faults[static_cast<int>(fault.kind)],
+                       fault.which,
+                       fault.pause.count() == 0 ? "" : fmt::format(" for {} us", fault.pause.count()));
   return out;
 }
 

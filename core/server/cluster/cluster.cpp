@@ -221,8 +221,10 @@ std::string Cluster::name_of(NodeNumber node) const {
   return node < count() && !entries_[node].host.empty() ? entries_[node].host : fmt::format("node {}", node);
 }
 
+/// Not while the cluster stops: a caller whose request has failed turns to the next node, and there is none.
 bool Cluster::is_there(NodeNumber node) const noexcept {
-  return node < count() && entries_[node].is_known && !entries_[node].is_lost && !entries_[node].has_left;
+  return !is_stopping_ && node < count() && entries_[node].is_known && !entries_[node].is_lost &&
+         !entries_[node].has_left;
 }
 
 std::vector<NodeNumber> Cluster::others() const {
@@ -267,12 +269,14 @@ void Cluster::say_goodbye() {
 
 void Cluster::stop(const std::function<void()>& release) {
   if (!way_) return;
+  is_stopping_ = true;
   way_->rpc.close();  // what its callers do about that may use the mesh
   way_->engine.close();
   way_->fabric->stop();
   way_->rpc.close();  // for those whose reads ended with the mesh
   if (release) release();
   way_.reset();
+  is_stopping_ = false;
 }
 
 void Cluster::node_lost(NodeNumber node, const char* why) noexcept {

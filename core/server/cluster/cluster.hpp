@@ -158,6 +158,7 @@ class Cluster final : mesh::Watcher, Views::Others {
   std::optional<mesh::JobKey> key_;
   std::vector<Entry> entries_;
   std::vector<Lost> lost_;  ///< for take_lost()
+  bool is_stopping_ = false;
   std::map<RequestType, Rpc::Handler> handlers_;
   std::vector<std::function<void()>> when_open_;  ///< not run yet
   std::unique_ptr<Way> way_;                      ///< null: there is none

@@ -52,6 +52,8 @@ class Questions {
   void closed(const ConnectionRef& connection);
   /// A process of this node has not answered yet, and that operation waits for it.
   bool is_asked(const pmix_proc_t& proc, std::string_view operation) const;
+  /// Questions that processes of this node have not answered.
+  std::size_t open() const noexcept { return open_.size(); }
 
  private:
   struct Open {

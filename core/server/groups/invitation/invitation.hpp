@@ -68,7 +68,7 @@ void fields(Archive& archive, OrphanInquiry& m) {
 }
 
 struct OrphanPart {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   std::string group;
   pmix_proc_t leader{};
   link::RankRuns invited;  ///< processes of that node that may still come
@@ -76,22 +76,25 @@ struct OrphanPart {
   InvitationTerms terms;
   std::vector<std::byte>
       made;  ///< the coordinator has made the group (a MadeGroup); empty: not that this node knows
+  /// The coordinator has ended it so, without a group; success: not that this node knows.
+  pmix_status_t failed = PMIX_SUCCESS;
 };
 template <class Archive>
 void fields(Archive& archive, OrphanPart& m) {
-  archive(m.group, m.leader, m.invited, m.members, m.terms, m.made);
+  archive(m.group, m.leader, m.invited, m.members, m.terms, m.made, m.failed);
 }
 
 /// What has become of it: the sender coordinates it, or it was over.
 struct OrphanAdopted {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   InvitationName name;
-  std::uint64_t number = 0;     ///< the sender's; 0: it is over
-  std::vector<std::byte> made;  ///< of one that is over: a MadeGroup
+  std::uint64_t number = 0;       ///< the sender's; 0: it is over
+  std::vector<std::byte> made{};  ///< of one that is over: a MadeGroup; empty: there is no group
+  pmix_status_t failed = PMIX_GROUP_LEADER_FAILED;  ///< and why
 };
 template <class Archive>
 void fields(Archive& archive, OrphanAdopted& m) {
-  archive(m.name, m.number, m.made);
+  archive(m.name, m.number, m.made, m.failed);
 }
 
 /// What a process answers, or its server for it. The reply to an acceptance comes when the group is made, as

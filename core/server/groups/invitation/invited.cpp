@@ -2,6 +2,7 @@
 #include "core/server/groups/invitation/invited.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/server/fences/local_part.hpp"
 
@@ -68,6 +69,10 @@ bool Invited::may_come(const pmix_proc_t& proc) const {
 }
 
 void Invited::answer(const Entry& entry, pmix_status_t status) {
+  if (auto* told = told_.find(entry.name); told != nullptr && told->next) {
+    told->late.emplace_back(entry.proc, status);
+    return;
+  }
   peers_.send(entry.name.coordinator, RequestType::group_answer,
               base::encode(InvitationAnswer{entry.name.number, entry.proc, status, {}}), nullptr);
 }
@@ -157,6 +162,7 @@ void Invited::made(const JoiningRef& joining, pmix_status_t status, Bytes body) 
   if (status == PMIX_SUCCESS && !group) status = PMIX_ERR_UNPACK_FAILURE;
   if (auto* told = told_.find(joining->entry.name); group && told != nullptr)
     told->made.assign(body.begin(), body.end());
+  keep_failure(joining->entry.name, status);
   if (!joining->is_over) {
     groups_.admit(joining->from, status, group ? *group : MadeGroup{});
   } else if (group) {
@@ -180,7 +186,15 @@ void Invited::lose(const pmix_proc_t& proc) {
   for (const auto& group : groups) memberships_.take_early(group);
 }
 
+/// The others hear the same if the coordinator is lost before it has told them. PMIX_ERR_NOT_FOUND: it has ended
+/// well, without a process of this node.
+void Invited::keep_failure(const InvitationName& name, pmix_status_t status) {
+  auto* told = told_.find(name);
+  if (told != nullptr && status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) told->failed = status;
+}
+
 void Invited::end(const InvitationName& name, pmix_status_t status) {
+  keep_failure(name, status);
   std::size_t over = 0;
   for (auto& entry : open_) {
     if (entry.name == name && !entry.has_accepted) entry.over = status;
@@ -218,37 +232,48 @@ bool Invited::is_handed_over(const InvitationName& name) const {
 
 std::optional<OrphanPart> Invited::hand_over(const InvitationName& name, NodeNumber next) {
   auto* told = told_.find(name);
-  if (told == nullptr) return std::nullopt;
-  told->next = next;
+  if (told == nullptr) {
+    // What the lost coordinator has sent may still come, and counts for no other node: no process of this one is
+    // invited.
+    Told nothing;
+    nothing.next = next;
+    keep(name, std::move(nothing));
+    return std::nullopt;
+  }
+  const bool has_it_already = std::exchange(told->next, next) == next;
+  if (told->group.empty() || has_it_already) return std::nullopt;
   Procs invited;
   for (const auto& entry : open_)
     if (entry.name == name && entry.over == PMIX_SUCCESS) invited.push_back(entry.proc);
-  return OrphanPart{told->group,   told->leader, link::runs_of(invited),
-                    told->members, told->terms,  told->made};
+  return OrphanPart{told->group, told->leader, link::runs_of(invited), told->members, told->terms,
+                    told->made,  told->failed};
 }
 
-void Invited::be_over(const InvitationName& name, Bytes made_group) {
-  const bool is_made = !made_group.empty();
+void Invited::be_over(const OrphanAdopted& word) {
+  const auto& name = word.name;
+  const bool is_made = !word.made.empty();
+  const auto code = word.failed == PMIX_GROUP_LEADER_FAILED ? word.failed : PMIX_GROUP_CONSTRUCT_ABORT;
   for (const auto& entry : open_)
     if (entry.name == name && entry.over == PMIX_SUCCESS && !is_made)
-      events_.tell({PMIX_GROUP_LEADER_FAILED, entry.leader, entry.group, nullptr, &entry.leader},
-                   {entry.proc});
+      events_.tell({code, entry.leader, entry.group, nullptr, &entry.leader}, {entry.proc});
   const auto joining = joining_;
   for (const auto& each : joining)
-    if (each->entry.name == name) made(each, is_made ? PMIX_SUCCESS : PMIX_GROUP_LEADER_FAILED, made_group);
-  end(name, is_made ? PMIX_ERR_NOT_FOUND : PMIX_GROUP_LEADER_FAILED);
+    if (each->entry.name == name) made(each, is_made ? PMIX_SUCCESS : word.failed, word.made);
+  end(name, is_made ? PMIX_ERR_NOT_FOUND : word.failed);
 }
 
 void Invited::adopted(NodeNumber by, const OrphanAdopted& word) {
   auto* found = told_.find(word.name);
   if (found == nullptr || found->next != by) return;
-  if (word.number == 0) return be_over(word.name, word.made);
+  if (word.number == 0) return be_over(word);
   const InvitationName now{by, word.number};
   auto told = std::move(*found);
   told_.erase(word.name);
   told.next.reset();
+  const auto late = std::exchange(told.late, {});
   for (auto& entry : open_)
     if (entry.name == word.name) entry.name = now;
+  for (const auto& [proc, status] : late) answer({now, told.group, told.leader, proc}, status);
   keep(now, std::move(told));
   const auto joining = joining_;
   for (const auto& each : joining) {

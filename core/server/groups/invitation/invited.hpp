@@ -43,13 +43,15 @@ class Invited {
   /// What this node knows of it. From here on it does not hear the old coordinator any more, and waits for
   /// `next`. Nothing: it knows nothing.
   std::optional<OrphanPart> hand_over(const InvitationName& name, NodeNumber next);
-  /// It has ended: with a group (a MadeGroup), or without a leader.
-  void be_over(const InvitationName& name, Bytes made_group);
+  /// It has ended: with a group, or without.
+  void be_over(const OrphanAdopted& word);
   /// The word of the server that follows.
   void adopted(NodeNumber by, const OrphanAdopted& word);
 
   /// This node's part in an invitation that another node has named, or in a question to its processes.
   FencePart part_in(const FenceName& name) const;
+  /// Processes of this node that have accepted, and have not heard what came of it.
+  std::size_t joining() const noexcept { return joining_.size(); }
 
  private:
   struct Entry {
@@ -70,12 +72,15 @@ class Invited {
   };
   /// What the coordinator has told of an invitation with processes of this node.
   struct Told {
-    std::string group;
-    pmix_proc_t leader;
-    link::RankRuns members;
-    InvitationTerms terms;
+    std::string group{};  ///< empty: nothing, and it does not hear the coordinator any more
+    pmix_proc_t leader{};
+    link::RankRuns members{};
+    InvitationTerms terms{};
     std::optional<NodeNumber> next{};  ///< the coordinator is lost, and that server follows it
     std::vector<std::byte> made{};
+    pmix_status_t failed = PMIX_SUCCESS;  ///< it has ended so
+    /// Answers that came meanwhile, for the server that follows: it counts on these processes.
+    std::vector<std::pair<pmix_proc_t, pmix_status_t>> late{};
   };
   using JoiningRef = std::shared_ptr<Joining>;
 
@@ -93,6 +98,7 @@ class Invited {
   bool may_come(const pmix_proc_t& proc) const;
   void erase(const Entry& entry);
   void end(const InvitationName& name, pmix_status_t status);
+  void keep_failure(const InvitationName& name, pmix_status_t status);
 
   Loop& loop_;
   const Jobs& jobs_;

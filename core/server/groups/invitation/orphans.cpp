@@ -77,7 +77,7 @@ void Orphans::turn_to_next(const Invited::Orphan& orphan) {
   peers_.send(next, RequestType::group_orphaned, base::encode(OrphanInquiry{orphan.name, orphan.members}),
               [this, orphan](pmix_status_t status, Bytes) {
                 if (status == PMIX_ERR_UNREACH) return turn_to_next(orphan);
-                if (status != PMIX_SUCCESS) invited_.be_over(orphan.name, {});
+                if (status != PMIX_SUCCESS) invited_.be_over({orphan.name, 0, {}, PMIX_GROUP_LEADER_FAILED});
               });
 }
 
@@ -122,6 +122,8 @@ void Orphans::collected(const CaseRef& open) {
   if (open->parts.empty()) return;
   for (const auto& [node, part] : open->parts)
     if (!part.made.empty()) return tell(*open, {open->name, 0, part.made});
+  for (const auto& [node, part] : open->parts)
+    if (part.failed != PMIX_SUCCESS) return tell(*open, {open->name, 0, {}, part.failed});
   const bool may_come = std::any_of(open->parts.begin(), open->parts.end(),
                                     [](const auto& each) { return !each.second.invited.empty(); });
   if (!may_come) return tell(*open, {open->name, 0, {}});

@@ -7,6 +7,7 @@
 //   and the first server is cut off
 //            -> group_orphan to all nodes with members -> what each knows
 //     one has the group -> group_adopted: it is made; all get it
+//     one knows why there is none -> group_adopted: it has failed so, for all
 //     else              -> an invitation of its own (Invitations::adopt), group_adopted with its number, and
 //     the election
 //
@@ -29,6 +30,8 @@ class Orphans {
   Orphans(const Jobs& jobs, PeerCalls& peers, Invited& invited, Invitations& invitations);
 
   void node_lost(NodeNumber node);
+  /// Invitations for which this server is about to follow a lost one.
+  std::size_t open() const noexcept { return open_.size(); }
 
  private:
   /// What the nodes know of one.

@@ -122,6 +122,8 @@ class Memberships {
 
   /// As Gatherings: requests that wait for members' handlers.
   std::vector<FencePart> open_parts() const;
+  /// Groups with changes under way here, and what has come too early.
+  std::size_t open() const noexcept { return queues_.size() + early_.size(); }
   /// As Gatherings::waiting_for().
   std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
 
