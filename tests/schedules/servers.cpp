@@ -13,8 +13,8 @@ std::string text_of(server::NodeNumber node, const server::FencePart& part) {
   for (const auto& each : part.missing) missing += fmt::format(" {}", each.rank);
   for (const auto each : part.waits_for) nodes += fmt::format(" {}", each);
   return fmt::format("node {}: {} of{}, {} of {} ranks have come{}{}{}{}", node,
-                     part.name.operation.empty() ? "fence" : part.name.operation, procs, part.arrived,
-                     part.ranks, missing.empty() ? "" : ", without", missing,
+                     part.name.operation.is_fence() ? "fence" : to_text(part.name.operation), procs,
+                     part.arrived, part.ranks, missing.empty() ? "" : ", without", missing,
                      nodes.empty() ? "" : ", waits for nodes", nodes);
 }
 
