@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string>
+#include <variant>
 
 #include "tests/schedules/schedule.hpp"
 
@@ -16,7 +17,7 @@ using std::chrono::nanoseconds;
 /// Requests, replies and parts of collectives that the servers have sent.
 std::uint64_t messages_of(World& world) {
   std::uint64_t out = 0;
-  for (NodeNumber number = 0; number < world.nodes(); ++number)
+  for (simulation::NodeNumber number = 0; number < world.nodes(); ++number)
     if (auto* const node = world.node(number))
       out += node->cluster().fabric().mesh().counters().messages_sent;
   return out;
@@ -48,9 +49,11 @@ int cost_of_a_loss(std::uint32_t nodes, std::uint32_t operations) {
   auto last = lost_at;
   while (ended < calls && world.step(longest))
     for (Rank rank = 0; rank < absent; ++rank)
-      for (const auto& end : world.client(rank).take_ended()) {
+      for (const auto& word : world.client(rank).take_words()) {
+        const auto* end = std::get_if<simulation::Client::Ended>(&word);
+        if (end == nullptr) continue;
         ++ended;
-        has_failed &= end.status == PMIX_ERR_PROC_ABORTED;
+        has_failed &= end->status == PMIX_ERR_PROC_ABORTED;
         last = world.now();
       }
   const auto messages = messages_of(world) - before;
