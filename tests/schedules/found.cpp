@@ -115,8 +115,8 @@ Schedule refused_invitation_whose_coordinator_is_lost() {
   return out;
 }
 
-/// The invitation itself comes to a server only when that has said that it knows of none, to the one that follows
-/// the lost coordinator.
+/// The invitation itself comes to a server only when that has said that it knows of none, to the one that
+/// follows the lost coordinator.
 Schedule invitation_that_comes_after_the_question() {
   using A = Answer;
   Schedule out;
