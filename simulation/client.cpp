@@ -36,8 +36,20 @@ Client::Call Client::send(const Message& message, MessageType type) {
 
 void Client::send_frame(MessageType type, Call call, const std::vector<std::byte>& payload) {
   const auto frame = link::make_frame(type, call, payload);
-  const auto sent = ::send(socket_.get(), frame.data(), frame.size(), MSG_NOSIGNAL);
-  require(sent == static_cast<ssize_t>(frame.size()), "room in the socket of a client");
+  unsent_.insert(unsent_.end(), frame.begin(), frame.end());
+  write();
+}
+
+/// As much as there is room for; the rest when the server has read.
+bool Client::write() {
+  bool has_sent = false;
+  while (!unsent_.empty()) {
+    const auto sent = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent <= 0) break;
+    unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
+    has_sent = true;
+  }
+  return has_sent;
 }
 
 Client::Call Client::fence_job(bool collects) {
@@ -123,8 +135,9 @@ void Client::note(store::NoticeKind kind, std::uint32_t arg) {
 
 bool Client::look() {
   if (!socket_) return false;
+  const bool has_sent = write();
   const bool has_read = read();
-  return look_at_board() || has_read;
+  return look_at_board() || has_read || has_sent;
 }
 
 bool Client::look_at_board() {
@@ -148,6 +161,7 @@ bool Client::look_at_board() {
 void Client::remove() {
   socket_.reset();
   node_ = nullptr;
+  unsent_.clear();
   open_.clear();
   at_board_.clear();
 }

@@ -82,6 +82,7 @@ class Client {
   template <class Message>
   Call send(const Message& message, link::MessageType type = Message::type);
   void send_frame(link::MessageType type, Call call, const std::vector<std::byte>& payload);
+  bool write();
   bool read();
   void take(const link::Frame& frame);
   template <class Message>
@@ -97,6 +98,7 @@ class Client {
   bool is_welcome_ = false;
   std::uint32_t local_ = 0;
   std::optional<store::BoardMember> member_;
+  std::vector<std::byte> unsent_;
   std::vector<std::byte> read_;  ///< of frames that have not come whole
   Call last_ = 0;
   std::map<Call, link::MessageType> open_;  ///< messages

@@ -17,7 +17,7 @@ using std::chrono::nanoseconds;
 /// Requests, replies and parts of collectives that the servers have sent.
 std::uint64_t messages_of(World& world) {
   std::uint64_t out = 0;
-  for (server::NodeNumber number = 0; number < world.nodes(); ++number)
+  for (simulation::NodeNumber number = 0; number < world.nodes(); ++number)
     if (auto* const node = world.node(number))
       out += node->cluster().fabric().mesh().counters().messages_sent;
   return out;
@@ -50,7 +50,7 @@ int cost_of_a_loss(std::uint32_t nodes, std::uint32_t operations) {
   while (ended < calls && world.step(longest))
     for (Rank rank = 0; rank < absent; ++rank)
       for (const auto& word : world.client(rank).take_words()) {
-        const auto* const end = std::get_if<simulation::Client::Ended>(&word);
+        const auto* end = std::get_if<simulation::Client::Ended>(&word);
         if (end == nullptr) continue;
         ++ended;
         has_failed &= end->status == PMIX_ERR_PROC_ABORTED;

@@ -160,6 +160,7 @@ class Drawer {
     if (!groups_.empty() && dice_.one_in(3)) {
       auto& group = any_group();
       out.group = group.name;
+      out.adjusts = group.adjusts;  // it may make the group, where the one before it has not
       out.target = any_of(group.members);
       add(out.members, out.target);
       for (const auto rank : out.members) add(group.members, rank);

@@ -143,6 +143,27 @@ Schedule invitation_that_comes_after_the_question() {
   return out;
 }
 
+/// A member leaves while the end of the group begins again without a lost node.
+Schedule leave_while_a_node_is_lost() {
+  Schedule out;
+  out.shape.nodes = 3;
+  out.shape.ranks_a_node = 1;
+  out.shape.seed = 10000907;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 5000;
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {0, 1, 2},
+       .pauses = {us(0), us(0), us(8)},
+       .group = "group0",
+       .adjusts = true},
+      {.kind = Kind::leave, .members = {1}, .pauses = {us(0)}, .group = "group0", .is_loose = true},
+      {.kind = Kind::destruct, .members = {0, 1, 2}, .pauses = {us(0), us(0), us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(13)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found() {
@@ -151,7 +172,8 @@ std::vector<Found> found() {
           {"an invitation of members alone fails", invitation_of_members()},
           {"an invitation waits for a process that has ended", end_while_an_invitation_is_handed_over()},
           {"an invitation fails for two reasons", refused_invitation_whose_coordinator_is_lost()},
-          {"a process waits for a lost coordinator", invitation_that_comes_after_the_question()}};
+          {"a process waits for a lost coordinator", invitation_that_comes_after_the_question()},
+          {"the end of a group waits for a member that has left", leave_while_a_node_is_lost()}};
 }
 
 }  // namespace weft::schedules

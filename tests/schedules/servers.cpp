@@ -12,10 +12,11 @@ std::string text_of(server::NodeNumber node, const server::FencePart& part) {
   for (const auto& run : part.name.procs) procs += fmt::format(" {}-{}", run.first, run.last);
   for (const auto& each : part.missing) missing += fmt::format(" {}", each.rank);
   for (const auto each : part.waits_for) nodes += fmt::format(" {}", each);
+  const auto operation = to_text(part.name.operation);
   return fmt::format("node {}: {} of{}, {} of {} ranks have come{}{}{}{}", node,
-                     part.name.operation.is_fence() ? "fence" : to_text(part.name.operation), procs,
-                     part.arrived, part.ranks, missing.empty() ? "" : ", without", missing,
-                     nodes.empty() ? "" : ", waits for nodes", nodes);
+                     operation.empty() ? "fence" : operation, procs, part.arrived, part.ranks,
+                     missing.empty() ? "" : ", without", missing, nodes.empty() ? "" : ", waits for nodes",
+                     nodes);
 }
 
 }  // namespace
@@ -38,12 +39,16 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
     if (!is_left[number]) continue;
     auto& node = *world.node(number);
     auto& rooms = node.rooms();
-    for (const auto& part : rooms.fences.open_parts())
-      out.push_back("nothing is called, and still open is " + text_of(number, part));
-    for (const auto& part : rooms.gatherings.open_parts())
-      out.push_back("nothing is called, and still open is " + text_of(number, part));
+    bool is_for_lost = false;
+    auto parts = rooms.fences.open_parts();
+    for (auto& part : rooms.gatherings.open_parts()) parts.push_back(std::move(part));
+    for (const auto& part : parts) {
+      is_for_lost |= has_missed && part.arrived == 0;
+      if (!has_missed || part.arrived != 0)
+        out.push_back("nothing is called, and still open is " + text_of(number, part));
+    }
     const std::pair<const char*, std::size_t> counts[] = {
-        {"collectives", node.cluster().engine().open().size()},
+        {"collectives", is_for_lost ? 0 : node.cluster().engine().open().size()},
         {"undecided collectives", node.cluster().engine().has_undecided() ? 1 : 0},
         {"bytes of early messages", has_missed ? 0 : node.cluster().engine().early_bytes()},
         {"Gets", rooms.gets.waiting()},

@@ -186,8 +186,8 @@ void Invited::lose(const pmix_proc_t& proc) {
   for (const auto& group : groups) memberships_.take_early(group);
 }
 
-/// The others hear the same if the coordinator is lost before it has told them. PMIX_ERR_NOT_FOUND: it has ended
-/// well, without a process of this node.
+/// The others hear the same if the coordinator is lost before it has told them. PMIX_ERR_NOT_FOUND: it has
+/// ended well, without a process of this node.
 void Invited::keep_failure(const InvitationName& name, pmix_status_t status) {
   auto* told = told_.find(name);
   if (told != nullptr && status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) told->failed = status;
@@ -233,8 +233,8 @@ bool Invited::is_handed_over(const InvitationName& name) const {
 std::optional<OrphanPart> Invited::hand_over(const InvitationName& name, NodeNumber next) {
   auto* told = told_.find(name);
   if (told == nullptr) {
-    // What the lost coordinator has sent may still come, and counts for no other node: no process of this one is
-    // invited.
+    // What the lost coordinator has sent may still come, and counts for no other node: no process of this one
+    // is invited.
     Told nothing;
     nothing.next = next;
     keep(name, std::move(nothing));

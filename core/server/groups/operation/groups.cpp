@@ -102,7 +102,8 @@ void Groups::watch_rivals() {
     const auto begun_by = loop_.now() - rival_period;
     for (const auto& [key, operation] : operations_.with_nodes)
       if (operation->since <= begun_by) {
-        exchanges_.end_rivals(key);
+        // Connects have no name: two of other sets are two operations.
+        if (is_of_group(operation->meeting)) exchanges_.end_rivals(key);
         exchanges_.ask_for_dead(key);
       }
     watch_rivals();

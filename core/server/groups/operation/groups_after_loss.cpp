@@ -28,6 +28,8 @@ bool Groups::goes_on_after(const OperationRef& operation, const collectives::Los
   operation->lost.insert(loss.node);
   // From here on it is said by all: also to the server of a member that ends before it has called.
   operation->meeting.goes_on_smaller |= loss.agreed == AfterLoss::goes_on;
+  // A leave ends no attempt that waits for its end by the views: it is seen here.
+  if (is_of_group(operation->meeting) && operation->meeting.goes_on_smaller) adjust(*operation);
   leave_out_lost(*operation);
   const bool decides = loss.agreed == AfterLoss::asks && loss.first == peers_.self();
   decides ? ask_handlers(operation, loss.node) : begin_again(operation);

@@ -272,6 +272,10 @@ void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup&
   if (made.group.context_id != 0)
     out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
   from.answer(out);
+  // A change that was made right after may have come before this, by another way.
+  if (const auto* now = table_.find(made.name); now != nullptr && now->version > made.group.version)
+    from.connection->send(link::MessageType::group_change, 0,
+                          link::encode(link::GroupChange{made.name, now->members, now->context_id}));
   const auto& proc = from.proc();
   events_.tell({PMIX_GROUP_CONSTRUCT_COMPLETE, proc, made.name, &made.group.members, nullptr}, {proc},
                &out.infos);
