@@ -140,7 +140,7 @@ class Cluster final : mesh::Watcher, Views::Others {
   /// To the other nodes. In this order, so that the mesh ends first: what it is still sending lies in the
   /// others.
   struct Way {
-    Way(std::unique_ptr<Fabric> opened, const ClusterSpec& spec, const Views::Others& others);
+    Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, const Views::Others& others);
     Rpc rpc;
     collectives::Engine engine;
     Views views;

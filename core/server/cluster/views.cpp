@@ -24,6 +24,9 @@ void fields(Archive& archive, ResultRequest& m) {
   archive(m.signature, m.generation);
 }
 
+/// The leader mostly knows of a loss by itself, and asks before it is told that a view is wanted.
+constexpr std::chrono::milliseconds patience{20};
+
 /// The reply of a server that has reported to a later view: this one is asked for again, with a higher
 /// number.
 constexpr pmix_status_t has_newer = PMIX_ERR_EXISTS;
@@ -34,9 +37,9 @@ Key key_of(const End& end) {
 
 }  // namespace
 
-Views::Views(NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine,
+Views::Views(Loop& loop, NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine,
              const Others& others)
-    : self_(self), nodes_(nodes), mesh_(mesh), rpc_(rpc), engine_(engine), others_(others) {
+    : loop_(loop), self_(self), nodes_(nodes), mesh_(mesh), rpc_(rpc), engine_(engine), others_(others) {
   rpc_.on(RequestType::view_wanted,
           [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { on_wanted(from, body, reply); });
   rpc_.on(RequestType::view_report,
@@ -64,9 +67,20 @@ bool Views::progress() {
     begin_round();
     return true;
   }
-  // Lost before it asks: the next one is wanted. It replies when it knows of these losses.
-  rpc_.send(whose, RequestType::view_wanted, base::encode(Request{newest_.first, lost()}), nullptr);
+  if (!patience_) patience_.emplace(loop_, patience, [this] { tell_leader(); });
   return true;
+}
+
+/// Lost before it asks: the next one is wanted. It replies when it knows of these losses.
+void Views::tell_leader() {
+  patience_.reset();
+  if (!is_for_others_ && !engine_.has_undecided()) return;
+  const auto whose = leader();
+  if (whose == self_) {
+    is_wanted_ = true;  // progress() comes after each timer
+    return;
+  }
+  rpc_.send(whose, RequestType::view_wanted, base::encode(Request{newest_.first, lost()}), nullptr);
 }
 
 NodeNumber Views::leader() const {
@@ -185,6 +199,7 @@ void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
   if (std::pair(request->number, from) < newest_) return reply(has_newer, {});
   newest_ = {request->number, from};
+  patience_.reset();
   learn(request->lost);
   reply(PMIX_SUCCESS, base::encode(report(request->lost)));
 }

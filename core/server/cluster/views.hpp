@@ -3,7 +3,7 @@
 // server that is left.
 //
 //   a server with something undecided      the leader: the lowest that is left        each other server
-//      | view_wanted {number, lost} ----------->|                                           |
+//      | view_wanted {number, lost} ----------->| unless it has asked before                |
 //      |                                        | view_report {number, lost} -------------->| listens to them
 //      no more
 //      |                                        |<-- what is undecided here, what has ended -|
@@ -20,19 +20,21 @@
 // Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next
 //           lowest asks, as soon as a server with something undecided wants it; what an earlier leader's
 //           decision has ended at a server is then what has ended there.
-// Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, three times
+// Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, four times
 //           n messages and n results.
 // Threads   The server's loop.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "collectives/engine.hpp"
 #include "core/server/cluster/rpc.hpp"
+#include "core/server/loop/loop.hpp"
 #include "transport/mesh/mesh.hpp"
 
 namespace weft::server {
@@ -69,7 +71,7 @@ class Views {
   };
 
   /// nodes: how many the cluster has.
-  Views(NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine,
+  Views(Loop& loop, NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine,
         const Others& others);
   Views(const Views&) = delete;
   Views& operator=(const Views&) = delete;
@@ -93,12 +95,14 @@ class Views {
   void learn(const std::vector<NodeNumber>& lost);
   std::vector<NodeNumber> lost() const { return {lost_.begin(), lost_.end()}; }
   NodeNumber leader() const;
+  void tell_leader();
   void begin_round();
   void take(NodeNumber from, Report report);
   void install(const std::vector<Decision>& decisions);
   void fetch(const Decision& decision);
   Report report(const std::vector<NodeNumber>& lost) const;
 
+  Loop& loop_;
   const NodeNumber self_, nodes_;
   mesh::Mesh& mesh_;
   Rpc& rpc_;
@@ -108,6 +112,7 @@ class Views {
   std::pair<std::uint64_t, NodeNumber>
       newest_{};            ///< number and leader of the view that this server has reported to last
   bool is_wanted_ = false;  ///< something may be undecided that no view covers
+  std::optional<Timer> patience_{};  ///< until the leader is told that a view is wanted
   // Of the leader:
   bool is_for_others_ = false;  ///< a view is wanted by another server, or was not brought to its end
   bool is_asking_ = false;

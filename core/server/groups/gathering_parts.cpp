@@ -80,8 +80,10 @@ void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
   if (name->operation.is_kept_by_one_server()) return reply(PMIX_SUCCESS, encode(*part));
   const Participants participants(*procs_of(name->procs), name->operation);
-  const bool is_due = operations_.find(name->operation, participants.procs()) == nullptr &&
-                      name->generation == groups_.attempts(participants) + 1;
+  // Where handlers are asked about it, this node's part comes when they have decided.
+  const bool is_here = operations_.find(name->operation, participants.procs()) != nullptr ||
+                       operations_.under_way(name->operation, participants.procs()) != nullptr;
+  const bool is_due = !is_here && name->generation == groups_.attempts(participants) + 1;
   if (is_due) take_part_without(*name, participants);
   reply(PMIX_SUCCESS, encode(*part));
 }
@@ -97,7 +99,8 @@ void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
                         meeting.kind == Kind::construct;
   if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
   meeting.set = *set;
-  if (name->generation == groups_.attempts(groups_.participants_of(meeting)) + 1) {
+  const bool is_asked = groups_.stop_asking(name->operation, meeting.set, PMIX_GROUP_CONSTRUCT_ABORT);
+  if (!is_asked && name->generation == groups_.attempts(groups_.participants_of(meeting)) + 1) {
     const auto* known = operations_.find(name->operation, meeting.set);
     fail_for_all(known != nullptr ? by_number(known->number) : add(std::move(meeting)),
                  PMIX_GROUP_CONSTRUCT_ABORT, {});

@@ -61,6 +61,17 @@ void Groups::ask_handlers(const OperationRef& operation, NodeNumber lost) {
                       });
 }
 
+bool Groups::stop_asking(const OperationName& construct, const Procs& set, pmix_status_t why) {
+  const auto asked =
+      std::find_if(operations_.asking.begin(), operations_.asking.end(), [&](const OperationRef& each) {
+        return each->participants.operation() == construct &&
+               (is_same(each->meeting.set, set) || is_same(each->participants, set));
+      });
+  if (asked == operations_.asking.end()) return false;
+  give_up(OperationRef(*asked), why);
+  return true;
+}
+
 /// The others have begun the next attempt, and wait for this node's part in it.
 void Groups::give_up(const OperationRef& operation, pmix_status_t why) {
   std::erase(operations_.asking, operation);
