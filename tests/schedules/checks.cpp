@@ -89,12 +89,19 @@ class Check {
       const auto* end = end_of(i, rank);
       // All members may have finalized, or left.
       const auto& operation = schedule_.operations[i];
-      const bool is_open = (operation.kind == Kind::join && schedule_.finalizes) ||
+      const bool is_open = (operation.kind == Kind::join && may_be_empty(operation.group)) ||
                            (operation.kind == Kind::get && operation.late);  // handlers.cpp
       if (end == nullptr || is_open || end->status == expected_of(i, rank)) continue;
       violates(fmt::format("operation {} has ended with {} at rank {}, and nothing was lost", i,
                            to_text(*end), rank));
     }
+  }
+
+  bool may_be_empty(const std::string& group) const {
+    const auto& all = schedule_.operations;
+    return schedule_.finalizes || std::any_of(all.begin(), all.end(), [&](const Operation& each) {
+             return each.kind == Kind::leave && each.group == group;
+           });
   }
 
   pmix_status_t expected_of(std::size_t i, Rank rank) const {

@@ -49,7 +49,8 @@ void add(std::vector<Rank>& members, Rank rank) {
 
 class Drawer {
  public:
-  Drawer(Dice& dice, std::uint32_t ranks) : dice_(dice), ranks_(ranks) {}
+  Drawer(Dice& dice, std::uint32_t ranks, bool reuses_names)
+      : dice_(dice), ranks_(ranks), reuses_names_(reuses_names) {}
 
   Operation operation() {
     Operation out;
@@ -131,7 +132,7 @@ class Drawer {
 
   /// One that is new, or that of a group that has ended.
   std::string name() {
-    if (!ended_.empty() && dice_.one_in(3)) {
+    if (reuses_names_ && !ended_.empty() && dice_.one_in(3)) {
       const auto at = dice_.below(static_cast<std::uint32_t>(ended_.size()));
       auto out = std::move(ended_[at]);
       ended_.erase(ended_.begin() + at);
@@ -203,6 +204,7 @@ class Drawer {
 
   Dice& dice_;
   const std::uint32_t ranks_;
+  const bool reuses_names_;
   std::vector<Group> groups_;
   std::vector<std::string> ended_;
   std::vector<std::vector<Rank>> connected_;
@@ -246,12 +248,12 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   shape.network = usual_network();
   shape.network.jitter = dice.one_in(4) ? 0 : dice.one_in(4) ? 200000 : 5000;  // ns
   const auto ranks = shape.nodes * shape.ranks_a_node;
-  Drawer drawer(dice, ranks);
+  const auto faults = dice.below(bounds.most_faults + 1);
+  Drawer drawer(dice, ranks, faults == 0);
   const auto operations = dice.between(1, bounds.most_operations);
   for (std::uint32_t i = 0; i < operations; ++i) out.operations.push_back(drawer.operation());
   out.finalizes = dice.one_in(2);
   const auto length = length_of(out);
-  const auto faults = dice.below(bounds.most_faults + 1);
   std::uint32_t lost = 0;
   for (std::uint32_t i = 0; i < faults; ++i) {
     Fault fault;

@@ -95,7 +95,8 @@ class Run {
   bool may_miss() const {
     return !schedule_.faults.empty() ||
            std::any_of(schedule_.operations.begin(), schedule_.operations.end(),
-                       [](const Operation& each) { return each.kind == Kind::leave; });
+                       // A server may take part in the end of a group for members that have ended.
+                       [](const Operation& each) { return each.kind == Kind::leave || each.asks; });
   }
 
   /// No other node that is there has taken it for lost.

@@ -92,7 +92,8 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   return out;
 }
 
-Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, const Views::Others& others)
+Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec,
+                  const Views::Others& others)
     : rpc(opened->mesh(), rpc_messages),
       engine(opened->mesh(), spec.self, engine_options(spec)),
       views(loop, spec.self, spec.nodes, opened->mesh(), rpc, engine, others),
@@ -132,7 +133,8 @@ Cluster::Opened Cluster::open_over(const ClusterSpec& spec, std::uint64_t incarn
                                    const OpenFabric& open_fabric) {
   auto opened = open_fabric(*this, {spec.self, incarnation});
   if (!opened.fabric) return {false, std::move(opened.note)};
-  way_ = std::make_unique<Way>(loop_, std::move(opened.fabric), spec, static_cast<const Views::Others&>(*this));
+  way_ =
+      std::make_unique<Way>(loop_, std::move(opened.fabric), spec, static_cast<const Views::Others&>(*this));
   incarnation_ = incarnation;
   if (auto why_not = enter(spec); !why_not.empty()) {
     be_alone();

@@ -37,8 +37,8 @@ Key key_of(const End& end) {
 
 }  // namespace
 
-Views::Views(Loop& loop, NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine,
-             const Others& others)
+Views::Views(Loop& loop, NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc,
+             collectives::Engine& engine, const Others& others)
     : loop_(loop), self_(self), nodes_(nodes), mesh_(mesh), rpc_(rpc), engine_(engine), others_(others) {
   rpc_.on(RequestType::view_wanted,
           [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { on_wanted(from, body, reply); });

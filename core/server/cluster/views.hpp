@@ -71,8 +71,8 @@ class Views {
   };
 
   /// nodes: how many the cluster has.
-  Views(Loop& loop, NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine,
-        const Others& others);
+  Views(Loop& loop, NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc,
+        collectives::Engine& engine, const Others& others);
   Views(const Views&) = delete;
   Views& operator=(const Views&) = delete;
 
@@ -110,8 +110,8 @@ class Views {
   const Others& others_;
   std::set<NodeNumber> lost_;
   std::pair<std::uint64_t, NodeNumber>
-      newest_{};            ///< number and leader of the view that this server has reported to last
-  bool is_wanted_ = false;  ///< something may be undecided that no view covers
+      newest_{};                     ///< number and leader of the view that this server has reported to last
+  bool is_wanted_ = false;           ///< something may be undecided that no view covers
   std::optional<Timer> patience_{};  ///< until the leader is told that a view is wanted
   // Of the leader:
   bool is_for_others_ = false;  ///< a view is wanted by another server, or was not brought to its end
