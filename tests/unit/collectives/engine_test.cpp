@@ -432,8 +432,9 @@ TEST_F(EngineTest, one_that_begins_after_the_loss_waits_for_what_was_agreed_on_u
   EXPECT_FALSE(all[0]->engine->take_begun_undecided());
   std::optional<Loss> lost;
   const Signature group{9, 9};
-  ASSERT_TRUE(all[0]->engine->begin(group, Kind::barrier, all_nodes(), {},
-                                    [&](const Outcome& outcome) { lost = outcome.lost; }, AfterLoss::asks));
+  ASSERT_TRUE(all[0]->engine->begin(
+      group, Kind::barrier, all_nodes(), {}, [&](const Outcome& outcome) { lost = outcome.lost; },
+      AfterLoss::asks));
   EXPECT_TRUE(all[0]->engine->take_begun_undecided());
   EXPECT_FALSE(all[0]->engine->take_begun_undecided());
   all[0]->engine->abort(group, 1, Errc::timeout);
