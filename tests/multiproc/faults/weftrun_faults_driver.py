@@ -59,7 +59,7 @@ MOMENTS = {
     "direct modex": [*_INIT, *_HELD, "reach:modex", "all", *_DATA, "try", "get:0", "try", "collect", "try", "finalize"],
     "construct": [*_INIT, *_DATA, *_HELD, "reach:construct", "all", "try", "construct:g", "try", "finalize"],
     "connect": [*_INIT, *_DATA, *_HELD, "reach:connect", "all", "try", "connect", "try", "finalize"],
-    "finalize": [*_INIT, *_DATA, "collect", "get:0", *_HELD, "reach:finalize", "all", "try", "finalize_barrier"],
+    "finalize": [*_INIT, *_DATA, "collect", "get:0", "reach:fenced", *_HELD, "reach:finalize", "all", "try", "finalize_barrier"],
     # While daemons start there are no ranks: an agent says it.
     "launch": ["init", *_DATA, *_REST],
     # Rank 0 fails, the others have got SIGTERM and stay; SIGKILL comes after 2 seconds.
@@ -124,6 +124,7 @@ class Job:
             os.mkfifo(os.path.join(self.folder, name))
         self.said = os.open(os.path.join(self.folder, "said"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self.heard = b""
+        self.ranks = ranks
         self.holds = holds  # the node whose agent holds; -1: none
         self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
         self.env = {**os.environ, "TMPDIR": self.files, "WEFT_TEST_MOMENTS": self.folder,
@@ -177,6 +178,8 @@ class Job:
             elif time.monotonic() > end:
                 raise AssertionError(f"has not come to '{moment}': {self.describe()}")
         self.pids.update(found.values(), [self.process.pid])
+        if moment == "finalize":
+            self.reach("fenced", self.ranks)  # a fault before that may meet the fence of another rank
         if moment in IN_A_CALL:
             wait_until(lambda: process_state(found[VICTIM]) in "SXZ", f"rank {VICTIM} asleep in a call")
         return found
