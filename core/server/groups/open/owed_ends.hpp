@@ -9,6 +9,7 @@
 
 #include "collectives/message.hpp"
 #include "core/events/range.hpp"
+#include "core/link/rank_runs.hpp"
 #include "core/server/jobs/proc_set.hpp"
 
 namespace weft::server {
