@@ -9,6 +9,7 @@ namespace weft::server {
 /// True: something has happened, or may at any moment.
 bool Rounds::progress(bool may_rest) {
   auto& cluster = rooms_.cluster;
+  // Nothing comes. Pieces of work that end in each round would let a loop that hangs look as if it got on.
   if (!cluster.is_open()) return false;
   const LoopWatch::Work work(watch_, "what came from other nodes");
   bool has_moved = cluster.turn(may_rest);
