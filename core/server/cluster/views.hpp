@@ -2,14 +2,13 @@
 // The agreement of the servers about lost nodes: a collective with one of them ends the same way at every
 // server that is left.
 //
-//   a server with something undecided      the leader: the lowest that is left        each other server
-//      | view_wanted {number, lost} ----------->| unless it has asked before                |
-//      |                                        | view_report {number, lost} -------------->| listens to them
-//      no more
-//      |                                        |<-- what is undecided here, what has ended -|
-//      |                                        | decides each once                         |
-//      |                                        | view_install {number, decisions} -------->| what is
-//      undecided ends
+//   a server with something undecided      the leader: the lowest left          each other server
+//      | view_wanted {number, lost} ----------->|                                    |
+//      |    (unless the leader has asked)       |                                    |
+//      |                                        | view_report {number, lost} ------->| hears them no more
+//      |                                        |<-- what is undecided, has ended ---|
+//      |                                        | decides each once                  |
+//      |                                        | view_install {number, decisions} ->| each undecided ends
 //
 // Decision  Ended well somewhere: it ends well everywhere, with what was contributed, from a server that has
 //           it (view_result). Ended otherwise somewhere: so. Else it fails, with a lost node's number and the

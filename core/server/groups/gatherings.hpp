@@ -5,8 +5,8 @@
 //
 //   gathering --(the last local participant)--> with the host or the other servers --(the answer)--> ended
 //       |
-//       +-----(a participant has ended or left; a deadline has passed; another node knows that it cannot end
-//       well)--> ended
+//       +-----(a participant has ended or left; a deadline has passed;
+//              another node knows that it cannot end well)--> ended
 //
 // A construct whose members want to be asked (losses.hpp) goes on gathering while they are, and so does one
 // that goes on with fewer. One that another node has asked about is open here before any participant has

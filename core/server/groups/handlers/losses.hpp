@@ -3,16 +3,18 @@
 // by the handlers of those that have called anywhere: of the leaders (PMIX_GROUP_LEADER), or of all where
 // there is none. The loop's thread only.
 //
-//   facts of all nodes: which members have called, which lead, does one want to be asked (PMIX_GROUP_LEADER,
-//   PMIX_GROUP_NOTIFY_TERMINATION)
+//   facts of all nodes: which members have called, which lead, does one of them want to be asked
+//   (PMIX_GROUP_LEADER, PMIX_GROUP_NOTIFY_TERMINATION)
 //     one goes on smaller          so do all
-//     none does                    the construct fails, as without handlers
-//     the lost one was a leader    PMIX_GROUP_LEADER_FAILED to all -> new leaders ->
-//     PMIX_GROUP_LEADER_SELECTED PMIX_GROUP_INVITE_FAILED, or PMIX_GROUP_MEMBER_FAILED where a handler names
-//     only that, to the leaders, else to all -> it goes on without the member, is aborted, or fails where no
-//     handler is
-// A node that is lost with its server: the lowest of those that had all their members there decides in the
-// same way, for each member of that node (after_loss.cpp).
+//     none wants to be asked       the construct fails, as without handlers
+//     the lost one was a leader    PMIX_GROUP_LEADER_FAILED to all -> new leaders
+//                                  -> PMIX_GROUP_LEADER_SELECTED
+//     then                         PMIX_GROUP_INVITE_FAILED, or PMIX_GROUP_MEMBER_FAILED where a handler names
+//                                  only that, to the leaders, else to all -> it goes on without the member, is
+//                                  aborted, or fails where no handler is
+//
+// Of a node that is lost with its server the lowest of those that had begun the attempt decides in the same way,
+// for each member of that node (groups_after_loss.cpp).
 // Source: RFC 0033, PMIx_Group_construct; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 

@@ -2,14 +2,15 @@
 // Invitations whose leader is lost with its node, and with the server that coordinated them: another server
 // follows, and has a new leader elected. The loop's thread only.
 //
-//   a server with processes of such an invitation -> group_orphaned to the next: the lowest node that is
-//   there, of those with members the next -> group_orphan to the lost one; it replies: then it is not lost,
-//   and the first server is cut off
-//            -> group_orphan to all nodes with members -> what each knows
-//     one has the group -> group_adopted: it is made; all get it
-//     one knows why there is none -> group_adopted: it has failed so, for all
-//     else              -> an invitation of its own (Invitations::adopt), group_adopted with its number, and
-//     the election
+//   a server with processes of such an invitation
+//     -> group_orphaned to the next: the lowest node that is there, of those with members
+//   the next
+//     -> group_orphan to the lost one; it replies: then it is not lost, and the first server is cut off
+//     -> group_orphan to all nodes with members -> what each knows
+//          one has the group              -> group_adopted: it is made; all get it
+//          one knows why there is none    -> group_adopted: it has failed so, for all
+//          else                           -> an invitation of its own (Invitations::adopt), group_adopted with
+//                                            its number, and the election
 //
 // A server that is asked does not hear the lost coordinator any more: what it said before the question counts
 // for all, what it said later for none. The next may be lost, too: then those that wait for its word turn to

@@ -4,9 +4,10 @@
 // the next when all servers of members have the last, so that the members are the same everywhere. The loop's
 // thread only.
 //
-//   PMIx_Group_leave, PMIx_Group_join -> group_ask to the keeper -> the members' handlers approve, where they
-//   are to be asked -> group_changed to all servers of members -> PMIX_GROUP_LEFT,
-//   PMIX_GROUP_MEMBERSHIP_UPDATE -> the reply
+//   PMIx_Group_leave, PMIx_Group_join
+//     -> group_ask to the keeper -> the members' handlers approve, where they are to be asked
+//     -> group_changed to all servers of members -> PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE
+//     -> the reply
 //
 // Keeper    The server where the group was made, while it is there and has a member; else that of the first
 //           in the order of members that is there. What the keeper before it changed last may not have

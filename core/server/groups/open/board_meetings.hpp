@@ -3,8 +3,7 @@
 // member learns of the end.
 //
 //   open --(it ends well, as the members take it from the board)--> the board says so
-//     +----(any other end; the board has been dissolved)----------> each member's message is answered,
-//     whenever it comes
+//     +----(any other end; the board has been dissolved)--> each member's message is answered, when it comes
 //
 // A member that the board sends away asks by message, at once or long after the end: so what has ended is
 // kept until each member has its answer, or has ended itself. The loop's thread only.
