@@ -55,7 +55,8 @@ enum class RequestType : std::uint16_t {
   group_aborted,     ///< handlers have aborted this construct
   group_facts,       ///< what that node knows of a construct (losses.hpp)
   group_bootstrap,   ///< a process has called a construct whose members it does not know (bootstraps.hpp)
-  group_bootstrapped,  ///< which members a construct that is under way there has, if they were brought together (bootstraps.hpp)
+  /// Which members a construct has that is under way there, if they were brought together (bootstraps.hpp).
+  group_bootstrapped,
   group_names,  ///< which groups a process of that node is a member of (memberships.hpp)
   introduce,    ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
   // Of lost nodes (views.hpp):

@@ -9,12 +9,12 @@
 //     none wants to be asked       the construct fails, as without handlers
 //     the lost one was a leader    PMIX_GROUP_LEADER_FAILED to all -> new leaders
 //                                  -> PMIX_GROUP_LEADER_SELECTED
-//     then                         PMIX_GROUP_INVITE_FAILED, or PMIX_GROUP_MEMBER_FAILED where a handler names
-//                                  only that, to the leaders, else to all -> it goes on without the member, is
-//                                  aborted, or fails where no handler is
+//     then                         PMIX_GROUP_INVITE_FAILED, or PMIX_GROUP_MEMBER_FAILED where a handler
+//                                  names only that, to the leaders, else to all -> it goes on without the
+//                                  member, is aborted, or fails where no handler is
 //
-// Of a node that is lost with its server the lowest of those that had begun the attempt decides in the same way,
-// for each member of that node (groups_after_loss.cpp).
+// Of a node that is lost with its server the lowest of those that had begun the attempt decides in the same
+// way, for each member of that node (groups_after_loss.cpp).
 // Source: RFC 0033, PMIx_Group_construct; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 

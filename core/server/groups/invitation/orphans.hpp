@@ -9,8 +9,8 @@
 //     -> group_orphan to all nodes with members -> what each knows
 //          one has the group              -> group_adopted: it is made; all get it
 //          one knows why there is none    -> group_adopted: it has failed so, for all
-//          else                           -> an invitation of its own (Invitations::adopt), group_adopted with
-//                                            its number, and the election
+//          else                           -> an invitation of its own (Invitations::adopt),
+//                                            group_adopted with its number, and the election
 //
 // A server that is asked does not hear the lost coordinator any more: what it said before the question counts
 // for all, what it said later for none. The next may be lost, too: then those that wait for its word turn to

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connects, disconnects and operations of groups that are open at this server. All of them are here, by how
-// far they are, and a room that has to know which one a set or a process is in looks here.
+// The connects, disconnects and operations of groups that are open at this server. All of them are here, by
+// how far they are, and a room that has to know which one a set or a process is in looks here.
 //
 //   gathering    participants of this node have called, and others of this node have not
 //   with_nodes   all participants of this node are in it, and other nodes take part
@@ -33,7 +33,8 @@ struct Gathering {
   std::unique_ptr<Timer> deadline{};
 };
 
-/// In the order of their first calls, found by number and by what calls belong together by: there may be many.
+/// In the order of their first calls, found by number and by what calls belong together by: there may be
+/// many.
 class OpenGatherings {
  public:
   using Open = std::list<Gathering>::iterator;

@@ -77,8 +77,8 @@ class Groups {
   Procs set_of_group(const Procs& procs) const;
   /// Those that are with the other nodes, and in which this process of this node has declared itself leader.
   std::vector<std::pair<FenceName, const Meeting*>> constructs_led_by(const pmix_proc_t& proc) const;
-  /// A construct whose handlers are asked whether it goes on without a lost node ends here, and for those that wait
-  /// for this node's part. False: there is none.
+  /// A construct whose handlers are asked whether it goes on without a lost node ends here, and for those
+  /// that wait for this node's part. False: there is none.
   bool stop_asking(const OperationName& construct, const Procs& set, pmix_status_t why);
   /// To all other nodes: handlers have decided that this attempt of a construct is aborted (Gatherings).
   void tell_aborted(const FenceName& construct, const Procs& set);

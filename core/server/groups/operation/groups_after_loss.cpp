@@ -5,9 +5,9 @@
 //   left (cluster/views.hpp)
 //     the word is "fails"     it fails
 //     the word is "goes on"   all that are left begin the next attempt, without the members of that node
-//     the word is "asks"      the same, but the lowest of those that had begun the attempt (Loss::first) takes
-//                             part in the next one when handlers of members have decided so (losses.hpp), and
-//                             refuses it where they have decided otherwise
+//     the word is "asks"      the same, but the lowest of those that had begun the attempt (Loss::first)
+//                             takes part in the next one when handlers of members have decided so
+//                             (losses.hpp), and refuses it where they have decided otherwise
 //
 // The word is the highest that one of them has asked for (after_loss_of()). So all have the same attempts,
 // one after the other, each with one lost node less, and no other message says how an operation goes on: to

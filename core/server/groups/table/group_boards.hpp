@@ -8,8 +8,8 @@
 // dissolve().
 //
 //   none --(a construct by message has ended, and no other is under way)--> open
-//   open --(a message about a group of the set; a member ends; a member has waited for long; tags that differ)
-//     --> dissolved --(the last member has let go)--> none
+//   open --(a message about a group of the set; a member ends; a member has waited for long;
+//           tags that differ)--> dissolved --(the last member has let go)--> none
 //
 // Dissolving    ends what is under way there for all its members: each of them sends a message then. So
 //               whatever is not the plain case is decided by messages, in one place (gatherings.hpp).
