@@ -9,7 +9,7 @@
 
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
-#include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/group_reports.hpp"
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
@@ -45,18 +45,21 @@ struct Rooms {
         peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
-        losses(jobs, group_operations, peers, questions, group_events),
-        groups(loop, jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
-               group_operations, losses, self.rank),
-        bootstraps(loop, jobs, peers, groups, group_operations),
-        memberships(loop, jobs, peers, questions, group_events, groups),
+        losses(jobs, open_operations, peers, questions, group_events),
+        groups({jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
+                open_operations},
+               self.rank),
+        operations(loop, open_operations,
+                   {jobs, host, card_exchange, exchanges, peers, group_boards, groups, losses}),
+        gatherings(loop, open_operations,
+                   {jobs, host, peers, group_events, group_boards, losses, groups, operations}),
+        bootstraps(loop, jobs, peers, groups, open_operations, gatherings),
+        memberships(loop, jobs, peers, questions, group_events, groups, operations, gatherings),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
         orphans(jobs, peers, invited, invitations),
-        gatherings(loop, jobs, host,
-                   {peers, group_operations, groups, bootstraps, group_events, losses, memberships,
-                    invitations, invited}),
-        fence_watch(loop, fences, gatherings, cluster, exchanges, settings.stuck_after),
+        group_reports({jobs, peers, operations, gatherings, bootstraps, memberships, invitations, invited}),
+        fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
         outputs(host),
         watched_codes(host, handlers),
         ends({.jobs = jobs,
@@ -65,6 +68,7 @@ struct Rooms {
               .fences = fences,
               .events = events,
               .groups = groups,
+              .operations = operations,
               .questions = questions,
               .bootstraps = bootstraps,
               .invited = invited,
@@ -81,7 +85,7 @@ struct Rooms {
         services(host, clients,
                  {group_table, gatherings, bootstraps, questions, memberships, invitations, invited}, outputs,
                  watched_codes),
-        own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
+        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
@@ -113,15 +117,17 @@ struct Rooms {
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;
-  OpenOperations group_operations;
+  OpenOperations open_operations;
   Losses losses;
   Groups groups;
+  Operations operations;
+  Gatherings gatherings;
   Bootstraps bootstraps;
   Memberships memberships;
   Invitations invitations;
   Invited invited;
   Orphans orphans;
-  Gatherings gatherings;
+  GroupReports group_reports;
   FenceWatch fence_watch;
   Outputs outputs;
   WatchedCodes watched_codes;

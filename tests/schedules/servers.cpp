@@ -27,7 +27,7 @@ std::vector<std::string> open_at(simulation::World& world) {
     auto* const node = world.node(number);
     if (node == nullptr) continue;
     for (const auto& part : node->rooms().fences.open_parts()) out.push_back(text_of(number, part));
-    for (const auto& part : node->rooms().gatherings.open_parts()) out.push_back(text_of(number, part));
+    for (const auto& part : node->rooms().group_reports.open_parts()) out.push_back(text_of(number, part));
   }
   return out;
 }
@@ -41,7 +41,7 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
     auto& rooms = node.rooms();
     bool is_for_lost = false;
     auto parts = rooms.fences.open_parts();
-    for (auto& part : rooms.gatherings.open_parts()) parts.push_back(std::move(part));
+    for (auto& part : rooms.group_reports.open_parts()) parts.push_back(std::move(part));
     for (const auto& part : parts) {
       is_for_lost |= has_missed && part.arrived == 0;
       if (!has_missed || part.arrived != 0)

@@ -58,12 +58,12 @@ void Services::serve(const Requester& from, link::Spawn message) {
 }
 
 void Services::serve(const Requester& from, link::Connect message) {
-  groups().gatherings.enter(from, Meeting::Kind::connect, {}, std::move(message.procs),
+  groups().gatherings.enter(from, {OperationName::Kind::connect}, std::move(message.procs),
                             std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::Disconnect message) {
-  groups().gatherings.enter(from, Meeting::Kind::disconnect, {}, std::move(message.procs),
+  groups().gatherings.enter(from, {OperationName::Kind::disconnect}, std::move(message.procs),
                             std::move(message.directives));
 }
 
@@ -71,14 +71,16 @@ void Services::serve(const Requester& from, link::GroupConstruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
   if (Bootstraps::is_for(message) && !host_.does_groups())
     return groups().bootstraps.enter(from, std::move(message));
-  groups().gatherings.enter(from, Meeting::Kind::construct, std::move(message.group),
+  groups().gatherings.enter(from, {OperationName::Kind::construct, std::move(message.group)},
                             std::move(message.procs), std::move(message.directives),
                             std::chrono::milliseconds(message.waited_ms));
 }
 
 void Services::serve(const Requester& from, link::GroupDestruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
-  groups().gatherings.enter_destruct(from, std::move(message));
+  groups().gatherings.enter_known(from, {OperationName::Kind::destruct, std::move(message.group)},
+                                  std::move(message.directives),
+                                  std::chrono::milliseconds(message.waited_ms));
 }
 
 void Services::serve(const Requester& from, link::GroupInvite message) {

@@ -7,7 +7,7 @@
 
 #include "core/server/clients/clients.hpp"
 #include "core/server/events/watched_codes.hpp"
-#include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/group_reports.hpp"
 #include "core/server/host/outputs.hpp"
 
 namespace weft::server {
@@ -39,7 +39,9 @@ class Services {
   void serve(const Requester& from, const link::GroupJoin& message);
   void serve(const Requester& from, const link::GroupLeave& message);
   void serve(const Requester& from, link::GroupFence message) {
-    groups().gatherings.enter_fence(from, std::move(message));
+    groups().gatherings.enter_known(from, {OperationName::Kind::group_fence, std::move(message.group)},
+                                    std::move(message.directives),
+                                    std::chrono::milliseconds(message.waited_ms));
   }
   void serve(const Requester& from, link::GroupVerdict message) {
     groups().questions.take(from.connection, std::move(message));

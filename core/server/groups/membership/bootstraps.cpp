@@ -14,7 +14,7 @@
 namespace weft::server {
 namespace {
 
-constexpr unsigned most_tries = 8;
+constexpr unsigned most_sends = 8;
 
 /// A server's reply to a call of a process whose job it does not know.
 constexpr pmix_status_t job_unknown = PMIX_ERR_NOT_SUPPORTED;
@@ -24,8 +24,13 @@ constexpr std::chrono::milliseconds registration_pause{20};
 }  // namespace
 
 Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
-                       const OpenOperations& operations)
-    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups), operations_(operations) {
+                       const OpenOperations& operations, Gatherings& gatherings)
+    : loop_(loop),
+      jobs_(jobs),
+      peers_(peers),
+      groups_(groups),
+      operations_(operations),
+      gatherings_(gatherings) {
   peers_.on(RequestType::group_bootstrap,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
   peers_.on(RequestType::group_bootstrapped,
@@ -81,7 +86,7 @@ void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
 void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries) {
   if (!waiting->at) return;  // it has given up
   if (status == job_unknown && body.empty()) return look_elsewhere(waiting, tries);
-  if (status == PMIX_ERR_UNREACH && tries < most_tries) {
+  if (status == PMIX_ERR_UNREACH && tries < most_sends) {
     waiting->call.is_again = true;
     waiting->call.lost = waiting->place;
     return send(waiting, tries + 1);
@@ -94,7 +99,9 @@ void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes bo
   if (status != PMIX_SUCCESS) return waiting->from.reply(status);
   keep_ready(waiting->call.group, *members);
   waiting->message.procs = std::move(*members);
-  ready_(waiting->from, std::move(waiting->message));
+  auto& message = waiting->message;  // with all members
+  gatherings_.enter(waiting->from, {OperationName::Kind::construct, std::move(message.group)},
+                    std::move(message.procs), std::move(message.directives));
 }
 
 void Bootstraps::erase(const WaitingRef& waiting) {

@@ -40,12 +40,18 @@ OperationName operation_of(const ChangeRequest& request) {
 }  // namespace
 
 Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
-                         GroupEvents& events, Groups& groups)
-    : loop_(loop), jobs_(jobs), peers_(peers), questions_(questions), events_(events), groups_(groups) {
+                         GroupEvents& events, Groups& groups, Operations& operations, Gatherings& gatherings)
+    : loop_(loop),
+      jobs_(jobs),
+      peers_(peers),
+      questions_(questions),
+      events_(events),
+      groups_(groups),
+      gatherings_(gatherings) {
   peers_.on(RequestType::group_ask, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     take_request(from, body, reply);
   });
-  groups_.on_constructed([this](const std::string& group) { take_early(group); });
+  operations.on_constructed([this](const std::string& group) { take_early(group); });
   peers_.on(RequestType::group_changed,
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_change(body, reply); });
   peers_.on(RequestType::group_find,
@@ -382,10 +388,10 @@ void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
     auto members = link::procs_of(made.group.members);
     auto here = members ? peers_.by_node(*members)[peers_.self()] : Procs();
     for (const auto& proc : *left) {
-      if (left_) left_(made.name, proc, before);
+      gatherings_.left(made.name, proc, before);
       events_.tell({PMIX_GROUP_LEFT, proc, made.name, &made.group.members, &proc}, here);
     }
-    if (!joined->empty() && joined_) joined_(made.name, before);
+    if (!joined->empty()) gatherings_.joined(made.name, before);
     for (const auto& proc : *joined)
       if (made.group.options.tells_joins)
         events_.tell({PMIX_PROC_HAS_JOINED, proc, made.name, &made.group.members, &proc}, here);
