@@ -12,17 +12,13 @@
 namespace weft::server {
 namespace {
 
-using A = OperationAction;
-using E = OperationEvent;
-using S = OperationState;
-
-constexpr S at(int state) {
-  return static_cast<S>(state);
+constexpr OperationState at(int state) {
+  return static_cast<OperationState>(state);
 }
 
 /// What a row may be reached by, from the first state on.
-std::set<S> reached() {
-  std::set<S> out{S::gathering};
+std::set<OperationState> reached() {
+  std::set<OperationState> out{OperationState::gathering};
   for (std::size_t before = 0; before != out.size();) {
     before = out.size();
     for (const auto& row : operation_rows)
@@ -32,13 +28,13 @@ std::set<S> reached() {
 }
 
 TEST(OperationSteps, each_row_is_found_and_stands_once) {
-  std::set<std::pair<S, E>> seen;
+  std::set<std::pair<OperationState, OperationEvent>> seen;
   for (const auto& row : operation_rows) {
     EXPECT_TRUE(seen.insert({row.state, row.event}).second);
     const auto step = operation_step(row.state, row.event);
     EXPECT_EQ(step.action, row.action);
     EXPECT_EQ(step.next, row.next);
-    EXPECT_NE(row.action, A::none) << "such a row says nothing";
+    EXPECT_NE(row.action, OperationAction::none) << "such a row says nothing";
   }
 }
 
@@ -46,12 +42,12 @@ TEST(OperationSteps, what_has_no_row_changes_nothing) {
   int without = 0;
   for (int state = 0; state < operation_states; ++state)
     for (int event = 0; event < operation_events; ++event) {
-      const auto e = static_cast<E>(event);
+      const auto e = static_cast<OperationEvent>(event);
       if (std::any_of(std::begin(operation_rows), std::end(operation_rows),
                       [&](const auto& row) { return row.state == at(state) && row.event == e; }))
         continue;
       ++without;
-      EXPECT_EQ(operation_step(at(state), e).action, A::none);
+      EXPECT_EQ(operation_step(at(state), e).action, OperationAction::none);
       EXPECT_EQ(operation_step(at(state), e).next, at(state));
     }
   EXPECT_EQ(without, operation_states * operation_events - static_cast<int>(std::size(operation_rows)));
@@ -59,34 +55,39 @@ TEST(OperationSteps, what_has_no_row_changes_nothing) {
 
 TEST(OperationSteps, each_state_is_reached_and_each_open_one_ends) {
   EXPECT_EQ(reached().size(), static_cast<std::size_t>(operation_states));
-  for (int state = 0; state < operation_states; ++state)
-    if (at(state) != S::ended)
-      EXPECT_TRUE(std::any_of(std::begin(operation_rows), std::end(operation_rows), [&](const auto& row) {
-        return row.state == at(state) && row.next == S::ended;
-      })) << state;
+  for (int state = 0; state < operation_states; ++state) {
+    const bool ends = std::any_of(std::begin(operation_rows), std::end(operation_rows), [&](const auto& row) {
+      return row.state == at(state) && row.next == OperationState::ended;
+    });
+    EXPECT_EQ(ends, at(state) != OperationState::ended) << state;
+  }
 }
 
 TEST(OperationSteps, participants_are_answered_when_it_ends_and_only_then) {
   for (const auto& row : operation_rows) {
-    const bool answers = row.action == A::finish || row.action == A::answer || row.action == A::fail;
-    EXPECT_EQ(answers, row.next == S::ended);
-    EXPECT_NE(row.state, S::ended) << "what has ended stays so";
+    const bool answers = row.action == OperationAction::finish || row.action == OperationAction::answer ||
+                         row.action == OperationAction::fail;
+    EXPECT_EQ(answers, row.next == OperationState::ended);
+    EXPECT_NE(row.state, OperationState::ended) << "what has ended stays so";
   }
 }
 
 /// The part of this node is with the others until the attempt has ended for all nodes.
 TEST(OperationSteps, an_attempt_is_left_by_its_own_end_alone) {
-  for (const auto event : {E::complete, E::given, E::hopeless, E::late, E::aborted, E::approved, E::replied})
-    EXPECT_EQ(operation_step(S::with_nodes, event).next, S::with_nodes);
-  EXPECT_EQ(operation_step(S::with_nodes, E::late).action, A::stop);
-  EXPECT_EQ(operation_step(S::by_host, E::late).action, A::none);
+  for (const auto event :
+       {OperationEvent::complete, OperationEvent::given, OperationEvent::hopeless, OperationEvent::late,
+        OperationEvent::aborted, OperationEvent::approved, OperationEvent::replied})
+    EXPECT_EQ(operation_step(OperationState::with_nodes, event).next, OperationState::with_nodes);
+  EXPECT_EQ(operation_step(OperationState::with_nodes, OperationEvent::late).action, OperationAction::stop);
+  EXPECT_EQ(operation_step(OperationState::by_host, OperationEvent::late).action, OperationAction::none);
 }
 
 TEST(OperationSteps, handlers_are_asked_once_for_each_lost_node) {
-  EXPECT_EQ(operation_step(S::with_nodes, E::unsure).next, S::asking);
-  EXPECT_EQ(operation_step(S::asking, E::approved).action, A::exchange);
-  EXPECT_EQ(operation_step(S::asking, E::aborted).action, A::fail);
-  EXPECT_EQ(operation_step(S::asking, E::late).action, A::fail);
+  EXPECT_EQ(operation_step(OperationState::with_nodes, OperationEvent::unsure).next, OperationState::asking);
+  EXPECT_EQ(operation_step(OperationState::asking, OperationEvent::approved).action,
+            OperationAction::exchange);
+  EXPECT_EQ(operation_step(OperationState::asking, OperationEvent::aborted).action, OperationAction::fail);
+  EXPECT_EQ(operation_step(OperationState::asking, OperationEvent::late).action, OperationAction::fail);
 }
 
 }  // namespace

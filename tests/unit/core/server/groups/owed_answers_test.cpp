@@ -9,9 +9,9 @@
 namespace weft::server {
 namespace {
 
-using Kind = OperationName::Kind;
-
 struct OwedAnswersTest : ::testing::Test {
+  using Kind = OperationName::Kind;
+
   static pmix_proc_t proc(std::uint32_t rank) { return link::make_proc("job", rank); }
   static Blob answer(int number) { return {static_cast<std::byte>(number)}; }
   /// The answer that the process gets; 0: none.
