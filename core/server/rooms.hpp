@@ -51,8 +51,7 @@ struct Rooms {
         bootstraps(loop, jobs, peers, groups, group_operations),
         memberships(loop, jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
-        invited(loop, jobs, peers, questions, group_events, groups, memberships),
-        orphans(jobs, peers, invited, invitations),
+        invited(loop, jobs, peers, questions, group_events, groups, memberships, invitations),
         gatherings(loop, jobs, host,
                    {peers, group_operations, groups, bootstraps, group_events, losses, memberships,
                     invitations, invited}),
@@ -70,7 +69,6 @@ struct Rooms {
               .invited = invited,
               .memberships = memberships,
               .invitations = invitations,
-              .orphans = orphans,
               .gatherings = gatherings,
               .outputs = outputs,
               .watched_codes = watched_codes,
@@ -120,7 +118,6 @@ struct Rooms {
   Memberships memberships;
   Invitations invitations;
   Invited invited;
-  Orphans orphans;
   Gatherings gatherings;
   FenceWatch fence_watch;
   Outputs outputs;
