@@ -56,8 +56,7 @@ struct Rooms {
         bootstraps(loop, jobs, peers, groups, open_operations, gatherings),
         memberships(loop, jobs, peers, questions, group_events, groups, operations, gatherings),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
-        invited(loop, jobs, peers, questions, group_events, groups, memberships),
-        orphans(jobs, peers, invited, invitations),
+        invited(loop, jobs, peers, questions, group_events, groups, memberships, invitations),
         group_reports({jobs, peers, operations, gatherings, bootstraps, memberships, invitations, invited}),
         fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
         outputs(host),
@@ -74,7 +73,6 @@ struct Rooms {
               .invited = invited,
               .memberships = memberships,
               .invitations = invitations,
-              .orphans = orphans,
               .gatherings = gatherings,
               .outputs = outputs,
               .watched_codes = watched_codes,
@@ -126,7 +124,6 @@ struct Rooms {
   Memberships memberships;
   Invitations invitations;
   Invited invited;
-  Orphans orphans;
   GroupReports group_reports;
   FenceWatch fence_watch;
   Outputs outputs;

@@ -54,7 +54,6 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
         {"Gets", rooms.gets.waiting()},
         {"questions", rooms.questions.open()},
         {"acceptances of invitations", rooms.invited.joining()},
-        {"orphaned invitations", rooms.orphans.open()},
         {"changes of members", rooms.memberships.open()},
     };
     for (const auto& [what, count] : counts)

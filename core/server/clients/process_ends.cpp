@@ -92,12 +92,9 @@ void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server)
   for (const auto& name : rooms_.groups.process_ended(end.proc)) rooms_.groups.drop(name);
 }
 
-/// The invitations learn of the lost node first: another server follows it as their coordinator before they
-/// hear of its processes.
 void ProcessEnds::node_lost(NodeNumber node, const std::string& why) {
   rooms_.events.announce_lost_node(node, cluster_.name_of(node), why);
   rooms_.cards.node_lost(node);
-  rooms_.orphans.node_lost(node);
   rooms_.jobs.each([&](const Job& job) {
     for (const auto rank : job.view().ranks_on(node))
       remote_process_ended({link::make_proc(job.nspace, rank), true}, node);

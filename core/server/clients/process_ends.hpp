@@ -14,7 +14,6 @@
 #include "core/server/events/watched_codes.hpp"
 #include "core/server/fences/fences.hpp"
 #include "core/server/groups/group_reports.hpp"
-#include "core/server/groups/invitation/orphans.hpp"
 #include "core/server/host/outputs.hpp"
 #include "core/server/jobs/process_sets.hpp"
 
@@ -48,7 +47,6 @@ class ProcessEnds {
     Invited& invited;
     Memberships& memberships;
     Invitations& invitations;
-    Orphans& orphans;
     Gatherings& gatherings;
     Outputs& outputs;
     WatchedCodes& watched_codes;

@@ -92,11 +92,11 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   return out;
 }
 
-Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec,
-                  const Views::Others& others)
+Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, Views::Others& others,
+                  const std::vector<ViewRoom*>& rooms)
     : rpc(opened->mesh(), rpc_messages),
       engine(opened->mesh(), spec.self, engine_options(spec)),
-      views(loop, spec.self, spec.nodes, opened->mesh(), rpc, engine, others),
+      views(loop, spec.self, spec.nodes, opened->mesh(), rpc, engine, others, rooms),
       fabric(std::move(opened)) {}
 
 Cluster::Cluster(Loop& loop, std::string host) : loop_(loop), host_(std::move(host)) {
@@ -133,8 +133,8 @@ Cluster::Opened Cluster::open_over(const ClusterSpec& spec, std::uint64_t incarn
                                    const OpenFabric& open_fabric) {
   auto opened = open_fabric(*this, {spec.self, incarnation});
   if (!opened.fabric) return {false, std::move(opened.note)};
-  way_ =
-      std::make_unique<Way>(loop_, std::move(opened.fabric), spec, static_cast<const Views::Others&>(*this));
+  way_ = std::make_unique<Way>(loop_, std::move(opened.fabric), spec, static_cast<Views::Others&>(*this),
+                               view_rooms_);
   incarnation_ = incarnation;
   if (auto why_not = enter(spec); !why_not.empty()) {
     be_alone();

@@ -82,6 +82,13 @@ class Cluster final : mesh::Watcher, Views::Others {
 
   /// Handles requests of other servers.
   void on(RequestType type, Rpc::Handler handler);
+  /// Before the cluster opens, or in the same order at all servers: what this room has open with a lost node is
+  /// decided by views.
+  void add_view_room(ViewRoom& room) { view_rooms_.push_back(&room); }
+  /// Such a room has come to wait for a lost node.
+  void want_view() noexcept {
+    if (way_) way_->views.want();
+  }
   /// As Rpc::send(). In a cluster of one: PMIX_ERR_UNREACH, not before this returns.
   void send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
 
@@ -140,7 +147,8 @@ class Cluster final : mesh::Watcher, Views::Others {
   /// To the other nodes. In this order, so that the mesh ends first: what it is still sending lies in the
   /// others.
   struct Way {
-    Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, const Views::Others& others);
+    Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, Views::Others& others,
+        const std::vector<ViewRoom*>& rooms);
     Rpc rpc;
     collectives::Engine engine;
     Views views;
@@ -149,6 +157,7 @@ class Cluster final : mesh::Watcher, Views::Others {
   std::string enter(const ClusterSpec& spec);
   void be_alone();
   void node_lost(NodeNumber node, const char* why) noexcept override;
+  void take_for_lost(NodeNumber node) override { entries_[node].is_lost = true; }
   void message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept override;
 
   Loop& loop_;
@@ -160,6 +169,7 @@ class Cluster final : mesh::Watcher, Views::Others {
   std::vector<Lost> lost_;  ///< for take_lost()
   bool is_stopping_ = false;
   std::map<RequestType, Rpc::Handler> handlers_;
+  std::vector<ViewRoom*> view_rooms_;
   std::vector<std::function<void()>> when_open_;  ///< not run yet
   std::unique_ptr<Way> way_;                      ///< null: there is none
 };
