@@ -212,7 +212,7 @@ Result<void> Client::enter(std::uint64_t job) {
   const auto& place = view->local(local_);
   for (const auto& mine : {h.control_area, store::Area{place.card, shm::page_bytes}})
     if (auto ok = segment_.clients.make_writable(mine.offset, mine.bytes); !ok) return ok;
-  auto card = view->card_to_write(local_);
+  auto card = view->cards().to_write(local_);
   rest_ = {.at = place.card_rest, .first = h.card_first, .most = h.card_rest_bytes};
   if (auto ok = make_card_writable(card.published()); !ok) return ok;
   if (auto ok = card.adopt(); !ok) return ok;

@@ -25,7 +25,7 @@ bool is_miss(const Error& error) noexcept {
 
 /// The rank is one of this node, of another job: its card lies in a memory that is not this process's.
 bool has_hidden_card(const store::JobView& job, std::uint32_t rank) noexcept {
-  return !job.has_cards() && job.local_index(rank) != store::none;
+  return !job.cards().has_local() && job.local_index(rank) != store::none;
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ std::optional<pmix_status_t> Client::get_by_fetch(const pmix_proc_t& proc, std::
   const auto until = how.immediate ? FetchCell::Until::now : FetchCell::Until::commit;
   // Records that the server appends after this count as new: it may have had the card brought for another
   // rank meanwhile.
-  auto seen = own_job_.remote_link(proc.rank);
+  auto seen = own_job_.cards().remote_link(proc.rank);
   for (int reads = 0;; seen = FetchCell::anything) {
     auto facts =
         facts_of(proc, key, how);  // before the lookup: what it misses was not there when these were read
