@@ -13,7 +13,7 @@
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
-#include "core/server/services/services.hpp"
+#include "core/server/requests/requests.hpp"
 
 namespace weft::server {
 
@@ -59,7 +59,6 @@ struct Rooms {
         invited(loop, jobs, peers, questions, group_events, groups, memberships, invitations),
         group_reports({jobs, peers, operations, gatherings, bootstraps, memberships, invitations, invited}),
         fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
-        outputs(host),
         watched_codes(host, handlers),
         ends({.jobs = jobs,
               .cards = cards,
@@ -80,11 +79,26 @@ struct Rooms {
              cluster, exchanges),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        services(host, clients,
-                 {group_table, gatherings, bootstraps, questions, memberships, invitations, invited}, outputs,
-                 watched_codes),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster) {}
+        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster),
+        requests({.host = host,
+                  .clients = clients,
+                  .tool_entry = tool_entry,
+                  .jobs = jobs,
+                  .gets = gets,
+                  .fences = fences,
+                  .events = events,
+                  .watched_codes = watched_codes,
+                  .outputs = outputs,
+                  .queries = queries,
+                  .group_boards = group_boards,
+                  .group_table = group_table,
+                  .gatherings = gatherings,
+                  .bootstraps = bootstraps,
+                  .questions = questions,
+                  .memberships = memberships,
+                  .invitations = invitations,
+                  .invited = invited}) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
@@ -131,9 +145,9 @@ struct Rooms {
   ProcessEnds ends;
   Clients clients;
   ToolEntry tool_entry;
-  Services services;
   OwnReport own_report;
   Queries queries;
+  Requests requests;
 };
 
 }  // namespace weft::server

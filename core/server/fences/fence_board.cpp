@@ -22,14 +22,14 @@ std::byte* aligned(std::byte* memory) {
 
 }  // namespace
 
-FenceBoard::FenceBoard(Shape shape, store::Board& board, store::BoardNumber number,
+FenceBoard::FenceBoard(Shape shape, store::ServerBoard& board, store::BoardNumber number,
                        store::Incarnation incarnation)
     : shape_(std::move(shape)), board_(board), number_(number), incarnation_(incarnation) {}
 
 FenceBoard::FenceBoard(Shape shape)
     : shape_(std::move(shape)),
       memory_(private_memory(shape_.members.size())),
-      board_(store::Board::create(aligned(memory_.get()), static_cast<std::uint32_t>(shape_.members.size()),
+      board_(store::ServerBoard::create(aligned(memory_.get()), static_cast<std::uint32_t>(shape_.members.size()),
                                   shape_.is_remote)),
       number_(store::own_job_board),
       incarnation_(0) {}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Get. A value that the node knows is read here, in the caller's thread. After a miss decide_get() says what
-// comes next, and a Get that needs the server goes one of two ways: a card of another node through this
-// rank's FetchCell, all else by message.
-#include "core/client/client.hpp"
+#include "core/client/get/gets.hpp"
+
 #include "core/client/connection/request.hpp"
 #include "core/client/get/scratch_folders.hpp"
 #include "core/data/names/qualified_key.hpp"
@@ -25,88 +23,67 @@ bool is_miss(const Error& error) noexcept {
 
 /// The rank is one of this node, of another job: its card lies in a memory that is not this process's.
 bool has_hidden_card(const store::JobView& job, std::uint32_t rank) noexcept {
-  return !job.has_cards() && job.local_index(rank) != store::none;
+  return !job.cards().has_local() && job.local_index(rank) != store::none;
 }
 
 }  // namespace
 
 // ---- what this process reads by itself
 
-std::optional<store::JobView> Client::job(std::string_view nspace) const {
-  if (!segment_) return std::nullopt;
-  if (nspace == own_job_.nspace()) return own_job_;
-  const auto at = store::find_job(segment_.bytes(), nspace);
-  if (!at) return std::nullopt;
-  const auto view = store::JobView::open(segment_.bytes(), *at);
-  return view ? std::optional(*view) : std::nullopt;
-}
-
-Result<data::Value> Client::staged_value(std::string_view key) const {
-  const auto hash = store::hash_key(key);
-  const std::lock_guard lock(own_mutex_);
-  for (auto put = staged_.rbegin(); put != staged_.rend(); ++put)
-    if (put->hash == hash && put->key == key) {
-      data::Reader in(put->value);
-      return data::Value::decode(in, data::Pointers::kept);
-    }
-  return fail(Errc::not_found);
-}
-
-Result<data::Value> Client::private_value(const pmix_proc_t& proc, std::string_view key) const {
+Result<data::Value> Gets::private_value(const pmix_proc_t& proc, std::string_view key) const {
   if (private_.empty()) return fail(Errc::not_found);
   auto value = private_.find(link::nspace_of(proc), proc.rank, key);
   // A singleton's job level lies under the wildcard, where any rank's Get of a reserved key ends.
-  if (!value && singleton_ && proc.rank != PMIX_RANK_WILDCARD && store::is_reserved(key))
+  if (!value && is_singleton_ && proc.rank != PMIX_RANK_WILDCARD && store::is_reserved(key))
     value = private_.find(link::nspace_of(proc), PMIX_RANK_WILDCARD, key);
   if (value && value->get().type == PMIX_UNDEF) return fail(Errc::not_found);  // deleted
   return value;
 }
 
-Result<data::Value> Client::segment_value(const pmix_proc_t& proc, std::string_view key,
-                                          const GetDirectives& how) const {
-  const bool is_of_own_job = own_job_ && link::is_of(proc, own_job_.nspace());
-  const auto other = is_of_own_job ? std::nullopt : job(link::nspace_of(proc));
-  auto value = is_of_own_job ? store::lookup(own_job_, proc.rank, key, how, {true, self_.rank})
+Result<data::Value> Gets::segment_value(const pmix_proc_t& proc, std::string_view key,
+                                        const GetDirectives& how) const {
+  const bool is_of_own_job = job_.view && link::is_of(proc, job_.view.nspace());
+  const auto other = is_of_own_job ? std::nullopt : job_.find(link::nspace_of(proc));
+  auto value = is_of_own_job ? store::lookup(job_.view, proc.rank, key, how, {true, self_.rank})
                : other       ? store::lookup(*other, proc.rank, key, how, {})
                              : fail(Errc::not_found);
   // The server knows more than this process of a value that is missing, and of an array of what is there. The
   // result is assigned, so that a hit is not moved.
   if ((!value || value->get().type == PMIX_DATA_ARRAY) &&
-      (segment_.is_incomplete() || (other && has_hidden_card(*other, proc.rank))))
+      (job_.segment.is_incomplete() || (other && has_hidden_card(*other, proc.rank))))
     value = fail(Errc::not_found);
   return value;
 }
 
-Result<data::Value> Client::segment_or_private_value(const pmix_proc_t& proc, std::string_view key,
-                                                     const GetDirectives& how) const {
+Result<data::Value> Gets::segment_or_private_value(const pmix_proc_t& proc, std::string_view key,
+                                                   const GetDirectives& how) const {
   auto value = segment_value(proc, key, how);
   if (value || value.error().code != Errc::not_found) return value;
-  if (how.realm == store::Realm::session && how.session && sees_segment())
-    if (auto other = store::lookup_session(segment_.bytes(), *how.session, key)) return other;
+  if (how.realm == store::Realm::session && how.session && job_.sees_segment())
+    if (auto other = store::lookup_session(job_.segment.bytes(), *how.session, key)) return other;
   // The server knows the scope of a value that was put without a card; this process knows only the value.
-  if (sees_segment() || singleton_ || how.scope == PMIX_SCOPE_UNDEF) value = private_value(proc, key);
+  if (job_.sees_segment() || is_singleton_ || how.scope == PMIX_SCOPE_UNDEF) value = private_value(proc, key);
   return value;
 }
 
-Result<data::Value> Client::known_value(const pmix_proc_t& proc, std::string_view key,
-                                        const GetDirectives& how) const {
-  if (staged_count_.load(std::memory_order_acquire) != 0 &&
-      (proc.rank == self_.rank || proc.rank == PMIX_RANK_UNDEF) &&
+Result<data::Value> Gets::known_value(const pmix_proc_t& proc, std::string_view key,
+                                      const GetDirectives& how) const {
+  if (puts_.has_staged() && (proc.rank == self_.rank || proc.rank == PMIX_RANK_UNDEF) &&
       link::nspace_of(proc) == link::nspace_of(self_))
-    if (auto value = staged_value(key)) {
+    if (auto value = puts_.staged_value(key)) {
       if (value->get().type == PMIX_UNDEF) return fail(Errc::not_found);  // deleted
       return value;
     }
   return segment_or_private_value(proc, key, how);
 }
 
-Result<data::Value> Client::all_known_values(const pmix_proc_t& proc) const {
-  if (!sees_segment() && !singleton_) return fail(Errc::not_found);  // the server knows them
-  const auto view = job(link::nspace_of(proc));
+Result<data::Value> Gets::all_known_values(const pmix_proc_t& proc) const {
+  if (!job_.sees_segment() && !is_singleton_) return fail(Errc::not_found);  // the server knows them
+  const auto view = job_.find(link::nspace_of(proc));
   if (view) {
     const bool same = view->nspace() == link::nspace_of(self_);
     auto all = store::lookup_all(*view, proc.rank, {same, self_.rank});
-    if (segment_.is_incomplete() || has_hidden_card(*view, proc.rank)) return fail(Errc::not_found);
+    if (job_.segment.is_incomplete() || has_hidden_card(*view, proc.rank)) return fail(Errc::not_found);
     if (all) return all;
   }
   data::Infos mine;
@@ -116,45 +93,45 @@ Result<data::Value> Client::all_known_values(const pmix_proc_t& proc) const {
 }
 
 /// Does another node know more about it than this one? Not where there is no telling.
-bool Client::lives_elsewhere(const pmix_proc_t& proc) const {
-  const auto view = job(link::nspace_of(proc));
+bool Gets::lives_elsewhere(const pmix_proc_t& proc) const {
+  const auto view = job_.find(link::nspace_of(proc));
   return view && proc.rank < view->ranks() && view->local_index(proc.rank) == store::none;
 }
 
-Result<data::Value> Client::look_up(const pmix_proc_t& proc, std::string_view key,
-                                    const GetDirectives& how) const {
+Result<data::Value> Gets::look_up(const pmix_proc_t& proc, std::string_view key,
+                                  const GetDirectives& how) const {
   if (how.refresh && !key.empty() && lives_elsewhere(proc))
     return fail(Errc::not_found);  // ask_server() goes first
   if (!names_scratch_folders(key)) return known_value(proc, key, how);
   auto found = key.empty() ? all_known_values(proc) : known_value(proc, key, how);
   // The name of a folder that could not be made is no answer, and the server's would be the same.
-  if (found && own_job_ && link::is_of(proc, own_job_.nspace()))
-    if (auto made = make_scratch_folders(own_job_, found->get()); !made) return fail(made.error());
+  if (found && job_.view && link::is_of(proc, job_.view.nspace()))
+    if (auto made = make_scratch_folders(job_.view, found->get()); !made) return fail(made.error());
   return found;
 }
 
 // ---- after a miss
 
-GetFacts Client::facts_of(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
-  const bool is_of_own_job = own_job_ && link::is_of(proc, own_job_.nspace());
-  const auto view = is_of_own_job ? std::nullopt : job(link::nspace_of(proc));
-  auto facts = is_of_own_job ? store::facts_of(own_job_, proc.rank, key, how)
+GetFacts Gets::facts_of(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
+  const bool is_of_own_job = job_.view && link::is_of(proc, job_.view.nspace());
+  const auto view = is_of_own_job ? std::nullopt : job_.find(link::nspace_of(proc));
+  auto facts = is_of_own_job ? store::facts_of(job_.view, proc.rank, key, how)
                : view        ? store::facts_of(*view, proc.rank, key, how)
                              : store::facts_of(proc.rank, key, how);
-  facts.sees_jobs &= sees_segment() || singleton_;
-  facts.can_ask = !singleton_;
+  facts.sees_jobs &= job_.sees_segment() || is_singleton_;
+  facts.can_ask = !is_singleton_;
   const bool is_self =
       proc.rank == self_.rank && (is_of_own_job || link::is_of(proc, link::nspace_of(self_)));
   // Without the segment the server knows more of this process: the scopes of its puts, what the host
   // registered, and what it gave to groups.
-  facts.own = is_self && (facts.sees_jobs || (!has_card_ && how.scope == PMIX_SCOPE_UNDEF && !key.empty() &&
-                                              !data::is_qualified(key)));
+  facts.own = is_self && (facts.sees_jobs || (!puts_.has_card() && how.scope == PMIX_SCOPE_UNDEF &&
+                                              !key.empty() && !data::is_qualified(key)));
   facts.waits_for_keys = key_wait_ != std::chrono::milliseconds(0);
   return facts;
 }
 
 /// The directives as the server gets them: what this process was told by WEFT_GET_WAIT goes along.
-Result<data::Infos> Client::directives_for_server(const pmix_info_t* infos, std::size_t ninfo) const {
+Result<data::Infos> Gets::directives_for_server(const pmix_info_t* infos, std::size_t ninfo) const {
   auto directives = data::Infos::copy_of(infos, ninfo);
   if (directives && key_wait_)
     directives->add(store::KeyWait::attribute, data::Value::of(store::KeyWait::pack(*key_wait_)));
@@ -163,33 +140,33 @@ Result<data::Infos> Client::directives_for_server(const pmix_info_t* infos, std:
 
 /// Is the card of this rank brought through the FetchCell? The cell knows no deadline, one thread at a time,
 /// and this job alone.
-bool Client::has_fetch_cell_for(const pmix_proc_t& proc, const GetDirectives& how) const {
-  return sees_segment() && own_job_ && link::is_of(proc, own_job_.nspace()) && !connection_->on_thread() &&
-         !how.timeout && !how.refresh && proc.rank < own_job_.ranks() &&
-         own_job_.local_index(proc.rank) == store::none;
+bool Gets::has_fetch_cell_for(const pmix_proc_t& proc, const GetDirectives& how) const {
+  return job_.sees_segment() && job_.view && link::is_of(proc, job_.view.nspace()) &&
+         !connection_.on_thread() && !how.timeout && !how.refresh && proc.rank < job_.view.ranks() &&
+         job_.view.local_index(proc.rank) == store::none;
 }
 
 /// A word in the segment there and back, where a message would wake this process's thread first. Nothing: the
 /// server was lost. The caller holds fetch_mutex.
-std::optional<std::int32_t> Client::request_card(std::uint32_t rank, store::RemoteCards::Link seen,
-                                                 FetchCell::Until until) {
-  const auto number = control_.fetch->post(rank, seen, until);
-  control_.notify(store::NoticeKind::fetch, 0);
+std::optional<std::int32_t> Gets::request_card(std::uint32_t rank, store::RemoteCards::Link seen,
+                                               FetchCell::Until until) {
+  const auto number = job_.control.fetch->post(rank, seen, until);
+  job_.control.notify(store::NoticeKind::fetch, 0);
   std::int32_t outcome = FetchCell::fetched;
-  const auto over = [&] { return control_.fetch->has_reply(number, outcome); };
-  if (!shm::wait_until(control_.fetch->waiting(), wait_, std::nullopt, over,
-                       [&] { return connection_->alive(); }))
+  const auto over = [&] { return job_.control.fetch->has_reply(number, outcome); };
+  if (!shm::wait_until(job_.control.fetch->waiting(), job_.wait, std::nullopt, over,
+                       [&] { return connection_.alive(); }))
     return std::nullopt;
   return outcome;
 }
 
 /// Has the server bring the card of a rank of another node. Nothing: only a message can decide this Get.
-std::optional<pmix_status_t> Client::get_by_fetch(const pmix_proc_t& proc, std::string_view key,
-                                                  const GetDirectives& how, data::Value& found) {
+std::optional<pmix_status_t> Gets::get_by_fetch(const pmix_proc_t& proc, std::string_view key,
+                                                const GetDirectives& how, data::Value& found) {
   const auto until = how.immediate ? FetchCell::Until::now : FetchCell::Until::commit;
   // Records that the server appends after this count as new: it may have had the card brought for another
   // rank meanwhile.
-  auto seen = own_job_.remote_link(proc.rank);
+  auto seen = job_.view.cards().remote_link(proc.rank);
   for (int reads = 0;; seen = FetchCell::anything) {
     auto facts =
         facts_of(proc, key, how);  // before the lookup: what it misses was not there when these were read
@@ -206,7 +183,7 @@ std::optional<pmix_status_t> Client::get_by_fetch(const pmix_proc_t& proc, std::
       const auto step = decide_get(facts);
       return is_end(step) ? std::optional(status_of(step)) : std::nullopt;
     }
-    const std::unique_lock mine(control_.fetch_mutex, std::try_to_lock);
+    const std::unique_lock mine(job_.control.fetch_mutex, std::try_to_lock);
     if (!mine) return std::nullopt;
     const auto outcome = request_card(proc.rank, seen, until);
     if (!outcome) return PMIX_ERR_LOST_CONNECTION;
@@ -216,9 +193,9 @@ std::optional<pmix_status_t> Client::get_by_fetch(const pmix_proc_t& proc, std::
   }
 }
 
-pmix_status_t Client::ask_server(const Error& why, const pmix_proc_t& proc, std::string_view key,
-                                 const pmix_info_t* infos, std::size_t ninfo, const GetDirectives& how,
-                                 data::Value& found) {
+pmix_status_t Gets::ask_server(const Error& why, const pmix_proc_t& proc, std::string_view key,
+                               const pmix_info_t* infos, std::size_t ninfo, const GetDirectives& how,
+                               data::Value& found) {
   const auto step = step_after(why, proc, key, how);
   if (!step) return data::to_status(why);
   if (is_end(*step)) return status_of(*step);
@@ -227,12 +204,12 @@ pmix_status_t Client::ask_server(const Error& why, const pmix_proc_t& proc, std:
   auto directives = directives_for_server(infos, ninfo);
   if (!directives) return data::to_status(directives.error());
   const link::Get message{proc, std::string(key), std::move(*directives)};
-  return ask_value(*connection_, message, found);
+  return ask_value(connection_, message, found);
 }
 
 /// The step after look_up() has failed with `why`. Nothing: `why` is no miss, and ends the Get.
-std::optional<GetStep> Client::step_after(const Error& why, const pmix_proc_t& proc, std::string_view key,
-                                          const GetDirectives& how) const {
+std::optional<GetStep> Gets::step_after(const Error& why, const pmix_proc_t& proc, std::string_view key,
+                                        const GetDirectives& how) const {
   if (!is_miss(why)) return std::nullopt;
   auto facts = facts_of(proc, key, how);
   // The groups of another process are known to its own server, and lie in no segment.
@@ -242,12 +219,12 @@ std::optional<GetStep> Client::step_after(const Error& why, const pmix_proc_t& p
   return decide_get(facts);
 }
 
-void Client::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
-                       std::function<void(pmix_status_t, data::Value)> done) {
+void Gets::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
+                     std::function<void(pmix_status_t, data::Value)> done) {
   // On the thread, also when the value is here: a callback may not run before the call that asked for it
   // returned.
   auto shared = std::make_shared<data::Infos>(std::move(infos));
-  connection_->run_later([this, proc, key = std::move(key), shared, done = std::move(done)] {
+  connection_.run_later([this, proc, key = std::move(key), shared, done = std::move(done)] {
     const auto how = GetDirectives::parse(shared->data(), shared->size());
     if (!how) return done(PMIX_ERR_BAD_PARAM, {});
     auto here = look_up(proc, key, *how);
@@ -258,8 +235,62 @@ void Client::get_later(const pmix_proc_t& proc, std::string key, data::Infos inf
     auto directives = directives_for_server(shared->data(), shared->size());
     if (!directives) return done(data::to_status(directives.error()), {});
     const link::Get message{proc, key, std::move(*directives)};
-    request_value(*connection_, message, done);
+    request_value(connection_, message, done);
   });
+}
+
+// ---- which ranks run where
+
+/// Asks the server, without a look at what this process has.
+Getter Gets::getter() {
+  return [this](const pmix_proc_t& proc, std::string_view key, const data::Infos& infos, data::Value& found) {
+    return ask_server(Error{Errc::not_found}, proc, key, infos.data(), infos.size(), {}, found);
+  };
+}
+
+PeersOf Gets::peers_of_namespaces() {
+  return [this](std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out) {
+    return resolve_peers(node, nspace, out);
+  };
+}
+
+pmix_status_t Gets::resolve_peers(std::string_view node, std::string_view nspace,
+                                  std::vector<pmix_proc_t>& out) {
+  if (const auto group = groups_.find(nspace))
+    return resolve_group_peers(*group, node, peers_of_namespaces(), out);
+  const auto view = job_.find(nspace.empty() ? link::nspace_of(self_) : nspace);
+  if (!view && !is_singleton_ && !job_.sees_segment())
+    return resolve_peers_by(getter(), node, nspace.empty() ? link::nspace_of(self_) : nspace, out);
+  if (!view) {
+    if (!is_singleton_ || (!nspace.empty() && nspace != link::nspace_of(self_))) return PMIX_ERR_NOT_FOUND;
+    out.push_back(self_);
+    return PMIX_SUCCESS;
+  }
+  const auto id = node.empty() ? view->my_node() : store::node_by_name(*view, node);
+  if (id == store::none) return PMIX_ERR_NOT_FOUND;
+  for (const auto rank : store::ranks_on(*view, id)) out.push_back(link::make_proc(view->nspace(), rank));
+  return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+}
+
+pmix_status_t Gets::resolve_nodes(std::string_view nspace, std::string& out) {
+  if (const auto group = groups_.find(nspace)) {
+    const auto nodes_of = [this](std::string_view name, std::string& nodes) {
+      return resolve_nodes(name, nodes);
+    };
+    return resolve_group_nodes(*group, peers_of_namespaces(), nodes_of, out);
+  }
+  const auto view = job_.find(nspace.empty() ? link::nspace_of(self_) : nspace);
+  if (!view && !is_singleton_ && !job_.sees_segment())
+    return resolve_nodes_by(getter(), nspace.empty() ? link::nspace_of(self_) : nspace, out);
+  if (!view) {
+    auto host =
+        is_singleton_ ? private_.find(link::nspace_of(self_), 0, PMIX_HOSTNAME) : fail(Errc::not_found);
+    if (!host) return PMIX_ERR_NOT_FOUND;
+    out = host->get().data.string;
+    return PMIX_SUCCESS;
+  }
+  out = store::node_names(*view);
+  return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
 }
 
 }  // namespace weft::client
