@@ -40,6 +40,13 @@ std::vector<OperationRef> OpenOperations::in(OperationState state) const {
   return out;
 }
 
+std::vector<OperationRef> OpenOperations::between_nodes() const {
+  std::vector<OperationRef> out;
+  for (const auto& [number, open] : all_)
+    if (is_between_nodes(open->state)) out.push_back(open);
+  return out;
+}
+
 OperationRef OpenOperations::gathering(const OperationName& name, const Procs& set) const {
   const auto is_part_of = [&set](const Procs& all) {
     return std::all_of(set.begin(), set.end(),

@@ -34,6 +34,7 @@ class OpenOperations {
 
   /// By their first calls. What is done with one may end others.
   std::vector<OperationRef> in(OperationState state) const;
+  std::vector<OperationRef> between_nodes() const;
   /// The first that is so, by their first calls; null: none.
   template <class Is>
   OperationRef find_if(Is&& is) const {

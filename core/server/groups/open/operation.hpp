@@ -39,6 +39,8 @@ struct Operation {
   std::vector<Arrival> arrived{};
   Procs lost{};  ///< participants of this node that will not come, where it goes on without them
   bool goes_on_smaller = false;  ///< a lost participant is left out; else it ends the operation for all
+  Procs
+      owed{};  ///< participants of this node that have not called when it fails: their calls are of this one
 
   OperationState state = OperationState::gathering;
   std::uint64_t number = 0;  ///< in the order of the first calls

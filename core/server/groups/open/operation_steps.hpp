@@ -12,9 +12,10 @@ enum class OperationState : std::uint8_t {
   by_host,     ///< all of them are in it, and the host does the rest: it cannot be stopped
   with_nodes,  ///< all of them are in it, and an attempt is under way between the nodes
   asking,      ///< a node is lost, and handlers are asked whether there is another attempt
+  refusing,    ///< it has failed here, and its end is awaited, which is the same at all nodes
   ended,       ///< each participant of this node has its answer, or is owed it
 };
-inline constexpr int operation_states = 5;
+inline constexpr int operation_states = 6;
 
 enum class OperationEvent : std::uint8_t {
   complete,   ///< the participants of this node have come, or are left out
@@ -37,8 +38,8 @@ enum class OperationAction : std::uint8_t {
   exchange,  ///< the next attempt begins between the nodes; where all members are here it has succeeded
   call,      ///< the host is called
   finish,    ///< what follows from a good end, and the answers
-  answer,    ///< the answers: the end is the same at all nodes
-  fail,      ///< the answers; then the host hears it, or the next attempt is refused, and so fails everywhere
+  answer,    ///< it has failed: the answers, and the host that makes such operations hears it
+  refuse,    ///< the next attempt is refused, and so fails at all nodes, unless another has ended it before
   stop,      ///< the attempt is aborted at all nodes; its end comes as an event
   ask,       ///< handlers are asked
 };
@@ -54,9 +55,9 @@ inline constexpr OperationRow operation_rows[] = {
     {OperationState::gathering, OperationEvent::complete, OperationAction::exchange,
      OperationState::with_nodes},
     {OperationState::gathering, OperationEvent::given, OperationAction::call, OperationState::by_host},
-    {OperationState::gathering, OperationEvent::hopeless, OperationAction::fail, OperationState::ended},
-    {OperationState::gathering, OperationEvent::late, OperationAction::fail, OperationState::ended},
-    {OperationState::gathering, OperationEvent::aborted, OperationAction::fail, OperationState::ended},
+    {OperationState::gathering, OperationEvent::hopeless, OperationAction::refuse, OperationState::refusing},
+    {OperationState::gathering, OperationEvent::late, OperationAction::refuse, OperationState::refusing},
+    {OperationState::gathering, OperationEvent::aborted, OperationAction::refuse, OperationState::refusing},
 
     {OperationState::by_host, OperationEvent::replied, OperationAction::answer, OperationState::ended},
 
@@ -71,13 +72,16 @@ inline constexpr OperationRow operation_rows[] = {
     {OperationState::with_nodes, OperationEvent::unsure, OperationAction::ask, OperationState::asking},
 
     // The others have begun the next attempt, and wait for this node's part in it.
-    {OperationState::asking, OperationEvent::late, OperationAction::fail, OperationState::ended},
-    {OperationState::asking, OperationEvent::aborted, OperationAction::fail, OperationState::ended},
+    {OperationState::asking, OperationEvent::late, OperationAction::refuse, OperationState::refusing},
+    {OperationState::asking, OperationEvent::aborted, OperationAction::refuse, OperationState::refusing},
     {OperationState::asking, OperationEvent::approved, OperationAction::exchange, OperationState::with_nodes},
+
+    {OperationState::refusing, OperationEvent::failed, OperationAction::answer, OperationState::ended},
 };
 
 constexpr bool is_between_nodes(OperationState state) noexcept {
-  return state == OperationState::with_nodes || state == OperationState::asking;
+  return state == OperationState::with_nodes || state == OperationState::asking ||
+         state == OperationState::refusing;
 }
 
 struct OperationStep {

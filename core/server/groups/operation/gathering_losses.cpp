@@ -114,13 +114,11 @@ void Gatherings::lose_leader(const pmix_proc_t& proc, pmix_status_t status) {
 /// Also for the participants of this node that have not called, but for the lost one.
 void Gatherings::fail_for_all(const OperationRef& operation, OperationEvent event, pmix_status_t status,
                               const pmix_proc_t& lost) {
-  Procs uncalled;
   each_local(rooms_.jobs, operation->set, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     const bool may_call = end_of(job, local) == PMIX_SUCCESS && !link::is_same(proc, lost);
-    if (may_call && !has_arrived(*operation, job, local)) uncalled.push_back(proc);
+    if (may_call && !has_arrived(*operation, job, local)) operation->owed.push_back(proc);
   });
-  rooms_.operations.owe(*operation, status, std::move(uncalled));
   rooms_.operations.end(operation, event, status);
 }
 

@@ -61,11 +61,12 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
     case OperationAction::finish:
       finish(*operation, cause.parts);
       break;
+    case OperationAction::refuse:
+      return refuse(operation, cause.status);
     case OperationAction::answer:
+      if (cause.status == Exchanges::changed) cause.status = PMIX_ERR_UNREACH;
+      if (cause.status == Exchanges::rivals) cause.status = PMIX_ERR_BAD_PARAM;
       answer(*operation, {cause.status, std::move(cause.value), std::move(cause.infos)});
-      break;
-    case OperationAction::fail:
-      fail(operation, cause.status);
       break;
   }
   // What has come too early for it goes on.
@@ -140,16 +141,11 @@ void Operations::exchanged(const OperationRef& operation, CardExchange::End ende
     if (operation->key) rooms_.exchanges.go_over(*operation->key);
     return step(operation, OperationEvent::passed);
   }
-  // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no
-  // part of this attempt.
-  const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals ||
-                           ended.status == Exchanges::changed;
-  if (operation->was_over && was_another && !is_of_ended_group(*operation))
+  // As on one node, it was no part of this attempt.
+  if (operation->was_over && is_passed_over(ended.status) && !is_of_ended_group(*operation))
     return step(operation, OperationEvent::passed);
   if (ended.lost && goes_on_after(operation, *ended.lost)) return;
   if (ended.is_without_data && carries_parts(*operation)) ended.status = PMIX_ERR_LOST_CONNECTION;
-  if (ended.status == Exchanges::changed) ended.status = PMIX_ERR_UNREACH;
-  if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
   auto parts = ended.status == PMIX_SUCCESS ? parts_of(*operation, ended) : std::vector<GroupPart>();
   if (!parts) ended.status = PMIX_ERR_UNPACK_FAILURE;
   if (ended.status == PMIX_SUCCESS)
@@ -157,6 +153,11 @@ void Operations::exchanged(const OperationRef& operation, CardExchange::End ende
   else
     step(operation, OperationEvent::failed, {ended.status});
   if (operation->arrived.empty()) rooms_.groups.drop(operation->name.group);
+}
+
+/// Members of other nodes alone have tried, and have had such an end, where this node comes later.
+bool Operations::is_passed_over(pmix_status_t status) noexcept {
+  return status == PMIX_ERR_TIMEOUT || status == Exchanges::rivals || status == Exchanges::changed;
 }
 
 /// In the order of the nodes, and behind them the members that were lost with theirs.
@@ -276,18 +277,6 @@ void Operations::finish_construct(const Operation& operation, const std::vector<
   answer(operation, out);
 }
 
-void Operations::fail(const OperationRef& operation, pmix_status_t why) {
-  answer(*operation, {why == Exchanges::changed ? PMIX_ERR_UNREACH : why, {}, {}});
-  if (is_by_host(*operation) && !operation->arrived.empty()) return tell_host(*operation, why);
-  if (!has_other_nodes(operation->set)) return;
-  if (!operation->participants) {  // they have not agreed on anything: none asks for more than that it fails
-    operation->arrived.clear();
-    operation->goes_on_smaller = false;
-    operation->participants = participants_of(*operation);
-  }
-  refuse(operation, why);
-}
-
 // ---- what is known of them
 
 std::uint64_t Operations::attempts(const Operation& operation) const {
@@ -305,6 +294,11 @@ bool Operations::may_take_part_in(const Operation& operation) const {
   auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
   if (!members) return false;
   if (is_same(rooms_.groups.set_of_group(*members), operation.set)) return true;
+  // A fence that has begun before processes joined ends among the members that it has begun with.
+  const auto fenced = link::procs_of(rooms_.groups.by_rank(operation.set)).value_or(Procs());
+  const auto is_member = [&](const pmix_proc_t& proc) { return contains(*members, proc); };
+  if (operation.is(Operation::Kind::group_fence) && std::all_of(fenced.begin(), fenced.end(), is_member))
+    return true;
   // The other nodes have begun again without the nodes that are lost.
   std::erase_if(*members, [this](const pmix_proc_t& proc) {
     const auto node = rooms_.peers.node_of(proc);
@@ -315,7 +309,7 @@ bool Operations::may_take_part_in(const Operation& operation) const {
 
 std::vector<FencePart> Operations::open_parts() const {
   std::vector<FencePart> out;
-  for (const auto& operation : open_.in(OperationState::with_nodes)) {
+  for (const auto& operation : open_.between_nodes()) {
     if (!operation->key) continue;
     auto part = part_of(rooms_.jobs, *operation, operation->key->second);
     rooms_.exchanges.describe(*operation->key, part);

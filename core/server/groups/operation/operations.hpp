@@ -6,7 +6,8 @@
 //
 // Generations   As those of fences (Exchanges): an attempt that fails on one node is refused there, so that
 //               the attempts of all nodes pair up, and members of it that have not called get its end with
-//               their next call (OwedAnswers). One that another node gave up for its time-out, or for other
+//               their next call (OwedAnswers). One attempt has one end: where another node has ended it
+//               before, that holds here. One that another node gave up for its time-out, or for other
 //               members, before this node came to it is passed over.
 // Agreement     The name and the set make the signature. Nodes whose members named other members are in two
 //               collectives that wait for ever; each looks once a second for another of the same name
@@ -65,8 +66,6 @@ class Operations {
   /// A message of a process that has been in that operation at a board, or that is owed its end: it is taken.
   bool takes(const Requester& from, const OperationName& name, const Procs& set,
              const data::Infos& directives, data::Deadline deadline);
-  /// These processes of this node get that answer when they call.
-  void owe(const Operation& operation, pmix_status_t status, Procs members);
   /// A member has left: those that were in that operation at a board, and whose messages have not come, get
   /// PMIX_ERR_UNREACH when they come. set: of its members before. is_told: the other nodes know already that
   /// this attempt has failed here.
@@ -115,8 +114,9 @@ class Operations {
   Result<std::vector<GroupPart>> parts_of(const Operation& operation, const CardExchange::End& ended) const;
   void finish(const Operation& operation, const std::vector<GroupPart>& parts);
   void finish_construct(const Operation& operation, const std::vector<GroupPart>& parts);
-  void fail(const OperationRef& operation, pmix_status_t why);
   void refuse(const OperationRef& operation, pmix_status_t why);
+  void refuse_attempt(const OperationRef& operation, pmix_status_t why);
+  static bool is_passed_over(pmix_status_t status) noexcept;
   bool carries_parts(const Operation& operation) const;
   bool adjust(Operation& operation);
   bool is_of_ended_group(const Operation& operation) const;

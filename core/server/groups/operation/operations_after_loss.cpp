@@ -58,22 +58,40 @@ void Operations::ask_handlers(const OperationRef& operation) {
       });
 }
 
+void Operations::refuse(const OperationRef& operation, pmix_status_t why) {
+  const bool is_host_to_hear = is_by_host(*operation) && !operation->arrived.empty();
+  if (is_host_to_hear) tell_host(*operation, why);
+  if (is_host_to_hear || !has_other_nodes(operation->set))
+    return step(operation, OperationEvent::failed, {why});
+  if (!operation->participants) operation->participants = participants_of(*operation);
+  refuse_attempt(operation, why);
+}
+
 /// An attempt with a lost node has ended for those that have reported it, whatever this node does: it takes
 /// the same end, and refuses the attempt that follows. The first without a lost node is the one that the
-/// others wait in.
-void Operations::refuse(const OperationRef& operation, pmix_status_t why) {
+/// others wait in. Another node may have ended that before.
+void Operations::refuse_attempt(const OperationRef& operation, pmix_status_t why) {
   const auto& participants = *operation->participants;
-  if (rooms_.groups.are_all_here(participants) || !may_exchange_) return;
+  if (rooms_.groups.are_all_here(participants) || !may_exchange_)
+    return step(operation, OperationEvent::failed, {why});
   if (participants.after_loss() == collectives::AfterLoss::ends ||
-      !rooms_.exchanges.has_lost_node(participants))
-    return rooms_.exchanges.refuse(participants, why);
-  static_cast<void>(
+      !rooms_.exchanges.has_lost_node(participants)) {
+    auto status = rooms_.exchanges.refuse(participants, why);
+    while (status != why && is_passed_over(status)) status = rooms_.exchanges.refuse(participants, why);
+    return step(operation, OperationEvent::failed, {status});
+  }
+  const auto key =
       rooms_.exchanges.begin(participants, false, {}, [this, operation, why](const Exchanges::End& ended) {
-        if (!ended.lost || ended.lost->agreed < collectives::AfterLoss::asks) return;
-        operation->lost_nodes.insert(ended.lost->node);
-        leave_out_lost(*operation);
-        refuse(operation, why);
-      }));
+        const bool goes_on = ended.lost && ended.lost->agreed >= collectives::AfterLoss::asks;
+        if (goes_on) {
+          operation->lost_nodes.insert(ended.lost->node);
+          leave_out_lost(*operation);
+        }
+        if (goes_on || is_passed_over(ended.status)) return refuse_attempt(operation, why);
+        step(operation, OperationEvent::failed, {ended.status});
+      });
+  if (!key) return step(operation, OperationEvent::failed, {why});
+  operation->key = *key;
 }
 
 Procs Operations::members_on(NodeNumber node, const Procs& set) const {

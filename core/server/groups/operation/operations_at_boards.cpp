@@ -105,15 +105,24 @@ bool Operations::takes(const Requester& from, const OperationName& name, const P
     from.answer_encoded(*answer);
     return true;
   }
-  const auto operation = open_.find_if([&](const Operation& each) {
+  const auto at_board = open_.find_if([&](const Operation& each) {
     return is_at_board(each, name, proc) && (!each.is_constructed() || is_same(each.set, set));
   });
-  if (!operation) return false;
-  auto& arrived = operation->arrived;
-  std::find_if(arrived.begin(), arrived.end(), [&](const Arrival& each) {
-    return link::is_same(each.from.proc(), proc);
-  })->from = from;
-  watch_deadline(operation, deadline);
+  if (at_board) {
+    auto& arrived = at_board->arrived;
+    std::find_if(arrived.begin(), arrived.end(), [&](const Arrival& each) {
+      return link::is_same(each.from.proc(), proc);
+    })->from = from;
+    watch_deadline(at_board, deadline);
+    return true;
+  }
+  const auto failing = open_.find_if([&](const Operation& each) {
+    return each.state == OperationState::refusing && each.name == name && contains(each.owed, proc) &&
+           (each.is_of_group() || is_same(each.set, set));
+  });
+  if (!failing) return false;
+  std::erase_if(failing->owed, [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
+  failing->arrived.push_back({.from = from});
   return true;
 }
 
@@ -139,21 +148,19 @@ void Operations::end_at_boards(const OperationName& name, const Procs& set, bool
   if (!rooms_.boards.sent_away(tag_of(name, true)).empty()) return;
   auto members = sent_away(tag_of(name), name, set);
   if (members.empty()) return;
-  const auto ended = open_.add({.name = name, .set = set}, loop_.now());
-  owe(*ended, PMIX_ERR_UNREACH, std::move(members));
-  is_told ? open_.erase(ended) : step(ended, OperationEvent::hopeless, {Exchanges::changed});
+  Operation ended{.name = name, .set = set, .owed = std::move(members)};
+  if (is_told) return answer(ended, {PMIX_ERR_UNREACH, {}, {}});
+  step(open_.add(std::move(ended), loop_.now()), OperationEvent::hopeless, {Exchanges::changed});
 }
 
 void Operations::lose_at_boards(const pmix_proc_t& proc) {
   rooms_.boards.lose(proc);
   owed_.lose(proc);
+  for (const auto& failing : open_.in(OperationState::refusing))
+    std::erase_if(failing->owed, [&](const pmix_proc_t& each) { return events::covers(proc, each); });
 }
 
 // ---- answers
-
-void Operations::owe(const Operation& operation, pmix_status_t status, Procs members) {
-  owed_.add(operation.name, operation.set, link::encode(link::Answer{status, {}, {}}), std::move(members));
-}
 
 /// Members that are at a board take a plain end from it; any other comes with the answer to their message,
 /// at once or long after the end.
@@ -163,7 +170,7 @@ void Operations::answer(const Operation& operation, const link::Answer& answer) 
     if (bytes == board->plain && rooms_.boards.complete(board->ticket)) return;
     rooms_.boards.dissolve(board->ticket);
   }
-  Procs owed;
+  auto owed = operation.owed;
   for (const auto& arrival : operation.arrived) {
     const bool is_to_come = operation.at_board && arrival.from.tag == 0;
     if (!is_to_come)
@@ -179,7 +186,9 @@ void Operations::answer_member(const Operation& operation, const Arrival& arriva
   // It would hear from the board that all is well.
   if (operation.at_board) rooms_.boards.dissolve(operation.at_board->ticket);
   arrival.from.reply(status);
-  if (operation.at_board && arrival.from.tag == 0) owe(operation, status, {arrival.from.proc()});
+  if (operation.at_board && arrival.from.tag == 0)
+    owed_.add(operation.name, operation.set, link::encode(link::Answer{status, {}, {}}),
+              {arrival.from.proc()});
 }
 
 }  // namespace weft::server
