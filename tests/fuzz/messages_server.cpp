@@ -11,6 +11,7 @@
 #include "core/server/cluster/messages.hpp"
 #include "core/server/events/tree_relay.hpp"
 #include "core/server/fences/exchange/contribution.hpp"
+#include "core/server/fences/exchange/exchange.hpp"
 #include "core/server/fences/exchange/generated_info.hpp"
 #include "core/server/groups/handlers/losses.hpp"
 #include "core/server/groups/invitation/invitation.hpp"
@@ -64,6 +65,8 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<GroupInquiry>(to, "group_inquiry", {&inquiry});
   const FoundGroup found{made.group};
   add<FoundGroup>(to, "found_group", {&found});
+  const RivalReply rival{RivalReply::Outcome::gone_over};
+  add<RivalReply>(to, "rival_reply", {&rival});
   const NamesInquiry names_inquiry{proc};
   add<NamesInquiry>(to, "names_inquiry", {&names_inquiry});
   const GroupNames group_names{{"g", "other"}};

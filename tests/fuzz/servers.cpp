@@ -231,7 +231,7 @@ void add_servers(Decoders& to) {
                  request(RequestType::view_wanted, Views::Request{0, {0}}),
                  request(RequestType::view_result, rival),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, "pmix.none", true}),
-                 request(RequestType::group_bootstrap, BootstrapCall{"g", proc}),
+                 request(RequestType::group_bootstrap, BootstrapCall{"g", proc, PMIX_SUCCESS, 0, {}}),
                  {}},
                 [](Bytes bytes) { return asked(bytes), true; },
                 true});

@@ -82,8 +82,8 @@ class Cluster final : mesh::Watcher, Views::Others {
 
   /// Handles requests of other servers.
   void on(RequestType type, Rpc::Handler handler);
-  /// Before the cluster opens, or in the same order at all servers: what this room has open with a lost node is
-  /// decided by views.
+  /// Before the cluster opens, in the same order at all servers: what this room has open with a lost node
+  /// is decided by views.
   void add_view_room(ViewRoom& room) { view_rooms_.push_back(&room); }
   /// Such a room has come to wait for a lost node.
   void want_view() noexcept {

@@ -4,6 +4,10 @@
 // Order     Between two servers requests are given to their handlers in the order in which they were sent,
 //           once. Replies come in any order. Of requests that come before their turn, most_early_bytes of a
 //           node are kept: what is longer is replied to with PMIX_ERR_OUT_OF_RESOURCE in its turn.
+// Replies   A protocol says what its replies mean in their bodies, with an enum of its own. The status beside
+//           says whether there is one: PMIX_SUCCESS; PMIX_ERR_BAD_PARAM, the request made no sense to the
+//           receiver; PMIX_ERR_NOT_SUPPORTED, the receiver does not know the request; PMIX_ERR_UNREACH; of a
+//           Get it is the status for the process that waits.
 // Loss      What a node sent before it was lost is still handled. Then each open request to it ends with
 //           PMIX_ERR_UNREACH; none stays open, also not at the end. A reply to a node that has been lost
 //           since its request goes nowhere.

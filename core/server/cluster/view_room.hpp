@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the rooms of a server have open that a lost node may leave undecided, beside collectives: each room says
-// what it has, and takes what the servers that are left have agreed on (views.hpp).
+// What the rooms of a server have open that a lost node may leave undecided, beside collectives: each room
+// says what it has, and takes what the servers that are left have agreed on (views.hpp).
 //
-// A room that waits for a word of a node of which it knows that it is lost takes no other word for it than that
-// of a view: what it reports is all that any later word could rest on.
+// A room that waits for a word of a node of which it knows that it is lost takes no other word for it than
+// that of a view: what it reports is all that any later word could rest on.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,6 @@
 namespace weft::server {
 namespace {
 
-using collectives::Contributions;
 using collectives::End;
 using Key = collectives::Engine::Key;
 
@@ -26,10 +25,6 @@ void fields(Archive& archive, ResultRequest& m) {
 
 /// The leader mostly knows of a loss by itself, and asks before it is told that a view is wanted.
 constexpr std::chrono::milliseconds patience{20};
-
-/// The reply of a server that has reported to a later view: this one is asked for again, with a higher
-/// number.
-constexpr pmix_status_t has_newer = PMIX_ERR_EXISTS;
 
 Key key_of(const End& end) {
   return {end.signature, end.generation};
@@ -114,7 +109,7 @@ void Views::learn(const std::vector<NodeNumber>& lost) {
 
 /// Errors: corrupt (also: nodes out of order, twice, or of another cluster; the sender or the receiver among
 /// them).
-Result<Views::Request> Views::read(NodeNumber from, Bytes body) const {
+weft::Result<Views::Request> Views::read(NodeNumber from, Bytes body) const {
   auto request = base::decode<Request>(body);
   if (!request) return fail(request.error());
   const auto& lost = request->lost;
@@ -154,12 +149,12 @@ void Views::begin_round() {
     rpc_.send(node, RequestType::view_report, body,
               [this, node, number = request.number](pmix_status_t status, Bytes reported) {
                 if (!is_asking_ || number != newest_.first) return;
-                if (status == has_newer) {
+                auto report = status == PMIX_SUCCESS ? base::decode<Report>(reported) : fail(Errc::not_found);
+                if (report && report->outcome == Report::Outcome::has_newer) {
                   is_asking_ = false;
                   is_wanted_ = is_for_others_ = true;
                   return;
                 }
-                auto report = status == PMIX_SUCCESS ? base::decode<Report>(reported) : fail(Errc::not_found);
                 // Its loss, if that is why, begins another round.
                 take(node, report ? std::move(*report) : Report());
               });
@@ -221,7 +216,8 @@ Views::Report Views::report(const std::vector<NodeNumber>& lost) const {
 void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto request = read(from, body);
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
-  if (std::pair(request->number, from) < newest_) return reply(has_newer, {});
+  if (std::pair(request->number, from) < newest_)
+    return reply(PMIX_SUCCESS, base::encode(Report{.outcome = Report::Outcome::has_newer}));
   newest_ = {request->number, from};
   patience_.reset();
   learn(request->lost);
@@ -256,8 +252,8 @@ void Views::fetch(const Decision& decision) {
                 is_wanted_ = true;
                 return;
               }
-              auto came = status == PMIX_SUCCESS ? base::decode<Contributions>(body) : fail(Errc::not_found);
-              engine_.settle(end, came ? &*came : nullptr);
+              auto came = status == PMIX_SUCCESS ? base::decode<Result>(body) : fail(Errc::not_found);
+              engine_.settle(end, came && came->contributions ? &*came->contributions : nullptr);
             });
 }
 
@@ -265,7 +261,7 @@ void Views::on_result(Bytes body, const Rpc::Reply& reply) {
   const auto request = base::decode<ResultRequest>(body);
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto* const result = engine_.result_of({request->signature, request->generation});
-  result == nullptr ? reply(PMIX_ERR_NOT_FOUND, {}) : reply(PMIX_SUCCESS, base::encode(*result));
+  reply(PMIX_SUCCESS, base::encode(Result{result != nullptr ? std::optional(*result) : std::nullopt}));
 }
 
 }  // namespace weft::server

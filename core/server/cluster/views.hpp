@@ -49,9 +49,14 @@ class Views {
   };
   struct Report {
     static constexpr std::uint16_t wire_version = 2;
-    std::vector<collectives::End> undecided;  ///< signature and generation count
-    std::vector<collectives::End> ended;
+    std::vector<collectives::End> undecided{};  ///< signature and generation count
+    std::vector<collectives::End> ended{};
     std::vector<std::vector<std::byte>> rooms{};  ///< of each ViewRoom, in their order
+    enum class Outcome : std::uint8_t {
+      reports,
+      has_newer,  ///< the server has reported to a later view, and this one is asked for again
+    };
+    Outcome outcome = Outcome::reports;
   };
   struct Decision {
     collectives::End end;
@@ -62,6 +67,11 @@ class Views {
     std::uint64_t number = 0;
     std::vector<Decision> decisions;
     std::vector<std::vector<std::byte>> rooms{};  ///< as ViewRoom::decide(), in their order
+  };
+  /// The reply to view_result.
+  struct Result {
+    static constexpr std::uint16_t wire_version = 1;
+    std::optional<collectives::Contributions> contributions;  ///< nothing: they are not kept any more
   };
   /// The servers of other nodes.
   class Others {
@@ -93,7 +103,7 @@ class Views {
   static std::vector<Decision> decide(const std::map<NodeNumber, Report>& reports);
 
  private:
-  Result<Request> read(NodeNumber from, Bytes body) const;
+  weft::Result<Request> read(NodeNumber from, Bytes body) const;
   void on_wanted(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply);
@@ -134,11 +144,18 @@ void fields(Archive& archive, Views::Request& m) {
 }
 template <class Archive>
 void fields(Archive& archive, Views::Report& m) {
-  archive(m.undecided, m.ended, m.rooms);
+  archive(m.undecided, m.ended, m.rooms, m.outcome);
+}
+inline bool is_valid(const Views::Report& m) {
+  return m.outcome <= Views::Report::Outcome::has_newer;
 }
 template <class Archive>
 void fields(Archive& archive, Views::Decision& m) {
   archive(m.end, m.holder);
+}
+template <class Archive>
+void fields(Archive& archive, Views::Result& m) {
+  archive(m.contributions);
 }
 template <class Archive>
 void fields(Archive& archive, Views::Installation& m) {

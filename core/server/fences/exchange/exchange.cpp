@@ -73,10 +73,11 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
     // A fence is named by its set alone, and has no rivals.
     const auto open = open_.find(key);
     const bool is_fence = open != open_.end() && open->second.procs.operation().is_fence();
-    if (is_fence || gone_over_.find(key) != nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
+    if (is_fence || gone_over_.find(key) != nullptr)
+      return reply(PMIX_SUCCESS, base::encode(RivalReply{RivalReply::Outcome::gone_over}));
     pass_over({rival->own_signature, rival->own_generation});
     abort(key, rivals);
-    reply(PMIX_SUCCESS, {});
+    reply(PMIX_SUCCESS, base::encode(RivalReply{}));
   });
 }
 
@@ -88,8 +89,10 @@ void Exchanges::end_rivals(const Key& key) {
     const auto* passed = passed_.find(rival.first);
     if (passed != nullptr && rival.second <= *passed) continue;
     cluster_.send(node, RequestType::rival, encode(Rival{rival.first, rival.second, key.first, key.second}),
-                  [this, key, rival = rival](pmix_status_t status, Bytes) {
-                    if (status != PMIX_SUCCESS) return;
+                  [this, key, rival = rival](pmix_status_t status, Bytes body) {
+                    const auto said =
+                        status == PMIX_SUCCESS ? base::decode<RivalReply>(body) : weft::fail(Errc::not_found);
+                    if (!said || said->outcome != RivalReply::Outcome::ends) return;
                     pass_over(rival);
                     // Its members have had that end, and call no more for this one.
                     const auto end = cluster_.engine().early_end_of(rival);

@@ -29,8 +29,6 @@
 namespace weft::server {
 
 /// The request `rival`: what another node calls a collective that is to end there, and what the sender is in.
-/// The reply: PMIX_SUCCESS: it ends, or has ended with an error; PMIX_ERR_NOT_FOUND: the node has gone over
-/// from it to another set, perhaps that of the sender.
 struct Rival {
   static constexpr auto wire_version = report_version;
   collectives::Signature signature;
@@ -41,6 +39,23 @@ struct Rival {
 template <class Archive>
 void fields(Archive& archive, Rival& m) {
   archive(m.signature, m.generation, m.own_signature, m.own_generation);
+}
+
+/// The reply.
+struct RivalReply {
+  static constexpr auto wire_version = report_version;
+  enum class Outcome : std::uint8_t {
+    ends,       ///< it ends, or has ended with an error
+    gone_over,  ///< the node has gone over from it to another set, perhaps that of the sender
+  };
+  Outcome outcome = Outcome::ends;
+};
+template <class Archive>
+void fields(Archive& archive, RivalReply& m) {
+  archive(m.outcome);
+}
+inline bool is_valid(const RivalReply& m) {
+  return m.outcome <= RivalReply::Outcome::gone_over;
 }
 
 class Exchanges {

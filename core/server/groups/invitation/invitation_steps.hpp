@@ -42,46 +42,26 @@ struct InvitationStep {
   InvitationState next;
 };
 
-inline constexpr int invitation_states = 3, invitation_events = 10;
+inline constexpr int invitation_events = 10;
 
 constexpr InvitationStep invitation_step(InvitationState state, InvitationEvent event) noexcept {
   using S = InvitationState;
   using A = InvitationAction;
-  constexpr InvitationStep table[invitation_states][invitation_events] = {
-      // accepted, missing, left_out, replaced, undecided, aborted, late, leader_lost, elected, unled
-      {{A::admit, S::gathering},
-       {A::ask_leader, S::gathering},
-       {A::drop, S::gathering},
-       {A::invite, S::gathering},
-       {A::settle, S::gathering},
-       {A::end, S::ended},
-       {A::end, S::ended},
-       {A::elect, S::electing},
-       {A::none, S::gathering},
-       {A::none, S::gathering}},
-      // What the lost leader had decided came too late.
-      {{A::admit, S::electing},
-       {A::keep, S::electing},
-       {A::keep, S::electing},
-       {A::keep, S::electing},
-       {A::keep, S::electing},
-       {A::end, S::ended},
-       {A::end, S::ended},
-       {A::none, S::electing},
-       {A::follow, S::gathering},
-       {A::end, S::ended}},
-      {{A::none, S::ended},
-       {A::none, S::ended},
-       {A::none, S::ended},
-       {A::none, S::ended},
-       {A::none, S::ended},
-       {A::none, S::ended},
-       {A::none, S::ended},
-       {A::none, S::ended},
-       {A::none, S::ended},
-       {A::none, S::ended}},
+  if (state == S::ended) return {A::none, S::ended};
+  constexpr InvitationStep table[invitation_events][2] = {
+      // gathering, electing: what the lost leader had decided comes too late
+      {{A::admit, S::gathering}, {A::admit, S::electing}},      // accepted
+      {{A::ask_leader, S::gathering}, {A::keep, S::electing}},  // missing
+      {{A::drop, S::gathering}, {A::keep, S::electing}},        // left_out
+      {{A::invite, S::gathering}, {A::keep, S::electing}},      // replaced
+      {{A::settle, S::gathering}, {A::keep, S::electing}},      // undecided
+      {{A::end, S::ended}, {A::end, S::ended}},                 // aborted
+      {{A::end, S::ended}, {A::end, S::ended}},                 // late
+      {{A::elect, S::electing}, {A::none, S::electing}},        // leader_lost
+      {{A::none, S::gathering}, {A::follow, S::gathering}},     // elected
+      {{A::none, S::gathering}, {A::end, S::ended}},            // unled
   };
-  return table[static_cast<int>(state)][static_cast<int>(event)];
+  return table[static_cast<int>(event)][static_cast<int>(state)];
 }
 
 }  // namespace weft::server

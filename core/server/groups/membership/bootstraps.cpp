@@ -74,11 +74,12 @@ void Bootstraps::send(const WaitingRef& waiting) {
   waiting->waits_for_view = false;
   waiting->place = place_of(*waiting);
   peers_.send(waiting->place, RequestType::group_bootstrap, base::encode(waiting->call),
-              [this, waiting](pmix_status_t status, Bytes body) { replied(waiting, status, body); });
+              [this, waiting, number = ++waiting->sent](pmix_status_t status, Bytes body) {
+                if (waiting->at && number == waiting->sent) replied(waiting, status, body);
+              });
 }
 
 void Bootstraps::replied(const WaitingRef& waiting, pmix_status_t status, Bytes body) {
-  if (!waiting->at) return;                            // it has given up
   if (is_orphan(*waiting)) return peers_.want_view();  // which decides, whatever the lost server has said
   const auto reply =
       status == PMIX_SUCCESS ? base::decode<BootstrapReply>(body) : weft::fail(Errc::not_found);
@@ -114,9 +115,10 @@ void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
     waiting->passed_over.insert(waiting->place);
     return send(waiting);
   }
-  waiting->pause = std::make_unique<Timer>(loop_, registration_pause, [this, weak = std::weak_ptr(waiting)] {
-    if (const auto open = weak.lock(); open && open->at) send(open);
-  });
+  waiting->pause = std::make_unique<Timer>(
+      loop_, registration_pause, [this, weak = std::weak_ptr(waiting), number = waiting->sent] {
+        if (const auto open = weak.lock(); open && open->at && open->sent == number) send(open);
+      });
 }
 
 /// The others are told, too: they wait for this process.

@@ -115,6 +115,7 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
     std::set<NodeNumber> passed_over{};  ///< nodes whose servers do not know the process's job
     std::unique_ptr<Timer> pause{};
     bool waits_for_view = false;  ///< its place is lost, and that has been reported
+    unsigned sent = 0;            ///< how often: the reply to the last counts
   };
   using WaitingRef = std::shared_ptr<Waiting>;
   /// At the server that brings them together.

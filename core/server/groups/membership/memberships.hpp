@@ -44,6 +44,9 @@ struct ChangeRequest {
   std::vector<MemberData> data;
   std::uint32_t uid = 0;  ///< the user of a process that asks to join
   Group known{};          ///< as the sender knows it
+
+  /// The group is what this request wants it to be.
+  bool is_made(const Group& now) const;
 };
 template <class Archive>
 void fields(Archive& archive, ChangeRequest& m) {
@@ -139,6 +142,9 @@ void fields(Archive& archive, MembersItem& m) {
   archive(m.is_open, m.name, m.group);
 }
 
+/// Of these, those that the others do not hold.
+Procs procs_without(const link::RankRuns& procs, const link::RankRuns& others);
+
 class Memberships final : ViewRoomOf<MembersItem> {
  public:
   using Changed = std::function<void(pmix_status_t, const MadeGroup&)>;
@@ -175,6 +181,7 @@ class Memberships final : ViewRoomOf<MembersItem> {
     ChangeRequest message;
     Changed changed;
     bool waits_for_view = false;  ///< else for the keeper
+    unsigned sent = 0;            ///< how often: the reply to the last counts
   };
   using RequestRef = std::shared_ptr<Request>;
   /// The same at the keeper.

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Changes of members at the group's keeper: one after the other, each when the members' handlers have approved
+// it and all servers of members have the one before.
+#include <algorithm>
+
+#include "core/server/fences/local_part.hpp"
+#include "core/server/groups/membership/memberships.hpp"
+#include "weft/pmix_extensions.h"
+
+namespace weft::server {
+
+using Kind = ChangeRequest::Kind;
+
+namespace {
+
+/// Without those that leave, then those that join and are not in it.
+link::RankRuns changed_members(const link::RankRuns& members, const ChangeRequest& request) {
+  if (request.kind == Kind::leave) return link::runs_of(procs_without(members, request.procs));
+  auto procs = link::procs_of(members).value_or(Procs());
+  const auto joining = procs_without(request.procs, members);
+  procs.insert(procs.end(), joining.begin(), joining.end());
+  return link::runs_of(procs);
+}
+
+OperationName operation_of(const ChangeRequest& request) {
+  const bool leaves = request.kind == Kind::leave;
+  return {leaves ? OperationName::Kind::leave : OperationName::Kind::join, request.group};
+}
+
+}  // namespace
+
+/// A process speaks by its own server; an extension comes from that of the member that has invited.
+void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  using Outcome = ChangeReply::Outcome;
+  auto request = base::decode<ChangeRequest>(body);
+  const auto procs = request ? jobs_.procs_of(request->procs) : weft::fail(Errc::corrupt);
+  if (!procs || procs->empty() || !jobs_.may_be_named(request->known.members))
+    return reply(PMIX_ERR_BAD_PARAM, {});
+  if (request->kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
+    return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto& name = request->group;
+  const auto answer = [reply](const ChangeReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
+  const auto* group = groups_.table().find(name);
+  if (group == nullptr && is_being_made(name)) {
+    early_.push_back({name, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
+                        take_request(from, bytes, reply);
+                      }});
+    return;
+  }
+  const bool is_named = request->known.keeper == peers_.self();
+  if (group != nullptr && group->keeper != peers_.self() && is_named) {
+    take({name, request->known, {}}, {});
+    group = groups_.table().find(name);
+  }
+  if (group == nullptr) return answer({Outcome::unknown});
+  if (group->keeper != peers_.self()) return answer({Outcome::not_keeper, {}, MadeGroup{name, *group, {}}});
+  enqueue({std::move(*request), answer});
+}
+
+void Memberships::enqueue(Change change) {
+  const auto& group = change.request.group;
+  auto& queue = queues_[group];
+  if (queue == nullptr) queue = std::make_shared<Queue>(Queue{group});
+  queue->waiting.push_back(std::move(change));
+  if (queue->waiting.size() == 1) begin(QueueRef(queue));
+}
+
+/// The change before may have left this server without members, and so with another keeper.
+void Memberships::begin(const QueueRef& queue) {
+  const auto* group = groups_.table().find(queue->group);
+  if (group == nullptr) return end(queue, {ChangeReply::Outcome::unknown});
+  if (group->keeper != peers_.self())
+    return end(queue, {ChangeReply::Outcome::not_keeper, {}, MadeGroup{queue->group, *group, {}}});
+  change(queue, *group);
+}
+
+void Memberships::change(const QueueRef& queue, const Group& group) {
+  const auto& front = queue->waiting.front();
+  if (front.is_withdrawn) return conclude(queue, PMIX_ERR_PROC_ABORTED);
+  const bool has_been_made = front.request.is_made(group);
+  switch (front.request.kind) {
+    case Kind::leave:
+      if (has_been_made) return conclude(queue, PMIX_ERR_NOT_FOUND);
+      return group.options.approves_ends ? approve(queue, group, PMIX_GROUP_LEAVE_REQUEST) : apply(queue);
+    case Kind::join:
+      return has_been_made ? conclude(queue, PMIX_ERR_EXISTS)
+                           : approve(queue, group, PMIX_GROUP_JOIN_REQUEST);
+    case Kind::extend:
+      return has_been_made ? conclude(queue, PMIX_SUCCESS) : apply(queue);
+  }
+}
+
+/// All members but the process itself are asked; the first that refuses decides. A question that names a user
+/// is refused for each process of another user that has no handler (Questions).
+void Memberships::approve(const QueueRef& queue, const Group& group, pmix_status_t code) {
+  const auto& request = queue->waiting.front().request;
+  const auto who = link::procs_of(request.procs)->front();
+  auto members = link::procs_of(group.members);
+  queue->since = loop_.now();
+  queue->is_reported = false;
+  queue->asked = members ? std::move(*members) : Procs();
+  std::erase_if(queue->asked, [&](const pmix_proc_t& proc) { return link::is_same(proc, who); });
+  const auto make = [&group, &request, who, code] {
+    link::GroupQuestion out;
+    out.operation = to_text(operation_of(request));
+    out.codes = {code};
+    out.source = who;
+    out.infos = GroupEvents::infos_of({code, who, request.group, &group.members, &who});
+    if (request.kind == Kind::join) out.infos.add(PMIX_USERID, data::Value::of(request.uid));
+    return out;
+  };
+  queue->poll = ++last_poll_;
+  questions_.ask_all(queue->asked, make,
+                     [this, queue, poll = last_poll_](const std::vector<Questions::Vote>& votes) {
+                       if (queue->poll != poll) return;  // the process has ended meanwhile
+                       queue->asked.clear();
+                       groups_.table().settle();
+                       const auto status = approval_of(votes);
+                       status == PMIX_SUCCESS ? apply(queue) : conclude(queue, status);
+                     });
+}
+
+void Memberships::apply(const QueueRef& queue) {
+  const auto* group = groups_.table().find(queue->group);
+  if (group == nullptr) return conclude(queue, PMIX_ERR_NOT_FOUND);
+  auto& request = queue->waiting.front().request;
+  ChangedGroup changed{{queue->group, *group, std::move(request.data)}, group->members};
+  auto& after = changed.made.group;
+  after.members = changed_members(changed.before, request);
+  ++after.version;
+  const auto by_node = peers_.by_node(link::procs_of(after.members).value_or(Procs()));
+  if (by_node.count(peers_.self()) == 0) after.keeper = keeper_after(after);
+  distribute(changed, [this, queue, made = changed.made] {
+    end(queue, {ChangeReply::Outcome::decided, PMIX_SUCCESS, made});
+  });
+}
+
+/// To the servers of those that were members, and of those that will be. The next change waits for all of
+/// them. This server is the last: where it keeps the group no more all others know that.
+void Memberships::distribute(const ChangedGroup& changed, const std::function<void()>& taken) {
+  auto procs = link::procs_of(changed.made.group.members).value_or(Procs());
+  const auto left = procs_without(changed.before, changed.made.group.members);
+  procs.insert(procs.end(), left.begin(), left.end());
+  auto nodes = peers_.by_node(procs);
+  nodes.erase(peers_.self());
+  const auto body = base::encode(changed);
+  const auto take_last = [this, body, taken] {
+    peers_.send(peers_.self(), RequestType::group_changed, body, [taken](pmix_status_t, Bytes) { taken(); });
+  };
+  if (nodes.empty()) return take_last();
+  const auto open = std::make_shared<std::size_t>(nodes.size());
+  for (const auto& [node, of_it] : nodes)
+    peers_.send(node, RequestType::group_changed, body, [open, take_last](pmix_status_t, Bytes) {
+      if (--*open == 0) take_last();
+    });
+}
+
+void Memberships::lose(const pmix_proc_t& proc) {
+  std::vector<QueueRef> ended;
+  for (auto& [name, queue] : queues_) {
+    for (auto& change : queue->waiting)
+      change.is_withdrawn |= change.request.kind == Kind::join && link::holds(change.request.procs, proc);
+    if (queue->waiting.front().is_withdrawn && !queue->asked.empty()) ended.push_back(queue);
+  }
+  for (const auto& queue : ended) conclude(queue, PMIX_ERR_PROC_ABORTED);
+}
+
+/// With the group as it is.
+void Memberships::conclude(const QueueRef& queue, pmix_status_t status) {
+  ChangeReply out{ChangeReply::Outcome::decided, status};
+  if (const auto* group = groups_.table().find(queue->group)) out.made = MadeGroup{queue->group, *group, {}};
+  end(queue, out);
+}
+
+void Memberships::end(const QueueRef& queue, const ChangeReply& reply) {
+  const auto held = queue;  // where it is the one in queues_
+  held->asked.clear();
+  held->poll = 0;
+  const auto answer = std::move(held->waiting.front().reply);
+  held->waiting.pop_front();
+  answer(reply);
+  if (held->waiting.empty())
+    queues_.erase(held->group);
+  else
+    begin(held);
+}
+
+// ---- which ranks are missing
+
+FencePart Memberships::part_of(const Queue& queue) const {
+  const auto operation = operation_of(queue.waiting.front().request);
+  return local_part(jobs_, queue.asked, {link::runs_of(queue.asked), 1, operation},
+                    [&](const Job& job, std::uint32_t local) {
+                      return !questions_.is_asked(link::make_proc(job.nspace, job.rank_of(local)),
+                                                  to_text(operation));
+                    });
+}
+
+std::vector<FencePart> Memberships::open_parts() const {
+  std::vector<FencePart> out;
+  for (const auto& [name, queue] : queues_)
+    if (!queue->asked.empty()) out.push_back(part_of(*queue));
+  return out;
+}
+
+std::vector<Fences::Waiting> Memberships::waiting_for(std::chrono::seconds limit) {
+  std::vector<Fences::Waiting> out;
+  for (auto& [name, queue] : queues_) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - queue->since);
+    if (queue->asked.empty() || queue->is_reported || age < limit) continue;
+    queue->is_reported = true;
+    const auto by_node = peers_.by_node(queue->asked);
+    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
+                                              [&](const auto& each) { return each.first != peers_.self(); });
+    out.push_back({part_of(*queue), age, is_between_nodes, true});
+  }
+  return out;
+}
+
+}  // namespace weft::server
