@@ -25,7 +25,7 @@ class PeerCalls {
   /// This node and those that can be reached.
   std::vector<NodeNumber> nodes() const;
   /// Its server is lost, and its processes with it.
-  bool is_lost(NodeNumber node) const { return cluster_.is_lost(node); }
+  bool is_lost(NodeNumber node) const { return cluster_.servers().is_lost(node); }
   /// Where the server of that process is. Nothing: the process is not known here, or lives where no way
   /// leads.
   std::optional<NodeNumber> node_of(const pmix_proc_t& proc) const;
