@@ -9,7 +9,7 @@
 
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
-#include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/group_reports.hpp"
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
@@ -45,18 +45,20 @@ struct Rooms {
         peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
-        losses(jobs, group_operations, peers, questions, group_events),
-        groups(loop, jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
-               group_operations, losses, self.rank),
-        bootstraps(loop, jobs, peers, groups, group_operations),
-        memberships(loop, jobs, peers, questions, group_events, groups),
+        losses(jobs, open_operations, peers, questions, group_events),
+        groups({jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
+                open_operations},
+               self.rank),
+        operations(loop, open_operations,
+                   {jobs, host, card_exchange, exchanges, peers, group_boards, groups, losses}),
+        gatherings(loop, open_operations,
+                   {jobs, host, peers, group_events, group_boards, losses, groups, operations}),
+        bootstraps(loop, jobs, peers, groups, open_operations, gatherings),
+        memberships(loop, jobs, peers, questions, group_events, groups, operations, gatherings),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
-        invited(loop, jobs, peers, questions, group_events, groups, memberships),
-        orphans(jobs, peers, invited, invitations),
-        gatherings(loop, jobs, host,
-                   {peers, group_operations, groups, bootstraps, group_events, losses, memberships,
-                    invitations, invited}),
-        fence_watch(loop, fences, gatherings, cluster, exchanges, settings.stuck_after),
+        invited(loop, jobs, peers, questions, group_events, groups, memberships, invitations),
+        group_reports({jobs, peers, operations, gatherings, bootstraps, memberships, invitations, invited}),
+        fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
         watched_codes(host, handlers),
         ends({.jobs = jobs,
               .cards = cards,
@@ -64,12 +66,12 @@ struct Rooms {
               .fences = fences,
               .events = events,
               .groups = groups,
+              .operations = operations,
               .questions = questions,
               .bootstraps = bootstraps,
               .invited = invited,
               .memberships = memberships,
               .invitations = invitations,
-              .orphans = orphans,
               .gatherings = gatherings,
               .outputs = outputs,
               .watched_codes = watched_codes,
@@ -77,7 +79,7 @@ struct Rooms {
              cluster, exchanges),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
+        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster),
         requests({.host = host,
                   .clients = clients,
@@ -127,15 +129,16 @@ struct Rooms {
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;
-  OpenOperations group_operations;
+  OpenOperations open_operations;
   Losses losses;
   Groups groups;
+  Operations operations;
+  Gatherings gatherings;
   Bootstraps bootstraps;
   Memberships memberships;
   Invitations invitations;
   Invited invited;
-  Orphans orphans;
-  Gatherings gatherings;
+  GroupReports group_reports;
   FenceWatch fence_watch;
   Outputs outputs;
   WatchedCodes watched_codes;

@@ -42,37 +42,40 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   const MadeGroup made{"g", {runs, 9, {true, false, true, true}, 2, 5}, data};
   add<MadeGroup>(to, "made_group", {&made});
   const InvitationTerms terms{{true, false, true, false}, true, false, true, 3, 60};
-  const InvitationMessage invitation{3, "g", proc, {{"job", 2, 2}}, runs, terms};
-  const OrphanInquiry orphan{{2, 3}, runs};
-  add<OrphanInquiry>(to, "orphan_inquiry", {&orphan});
-  const OrphanPart orphan_part{"g",  proc,  {{"job", 2, 2}},
-                               runs, terms, std::vector<std::byte>(3, std::byte{7})};
-  add<OrphanPart>(to, "orphan_part", {&orphan_part});
-  const OrphanAdopted adopted{{2, 3}, 9, {}};
-  add<OrphanAdopted>(to, "orphan_adopted", {&adopted});
+  const InvitationMessage invitation{{2, 3}, "g", proc, {{"job", 2, 2}}, runs, terms};
   add<InvitationMessage>(to, "invitation", {&invitation});
-  const InvitationAnswer answer{3, proc, PMIX_GROUP_INVITE_DECLINED, data};
+  const InvitationAnswer answer{{2, 3}, proc, InvitationAnswer::Kind::declines, data};
   add<InvitationAnswer>(to, "invitation_answer", {&answer});
-  const InvitationOver over{3, PMIX_ERR_TIMEOUT};
-  add<InvitationOver>(to, "invitation_over", {&over});
-  const ChangeRequest request{ChangeRequest::Kind::extend, "g", runs, data, 1000};
+  const AnswerReply answer_reply{AnswerReply::Outcome::not_invited};
+  add<AnswerReply>(to, "answer_reply", {&answer_reply});
+  const InvitationEnd failed{{2, 3}, proc, PMIX_ERR_TIMEOUT}, ended{{2, 3}, proc, PMIX_SUCCESS, made};
+  add<InvitationEnd>(to, "invitation_end", {&failed, &ended});
+  const ViewItems<InvitationItem> invitations{{{true, invitation, 1}, {false, invitation, 1, true, ended}}};
+  add<ViewItems<InvitationItem>>(to, "invitation_items", {&invitations});
+  const ChangeRequest request{ChangeRequest::Kind::extend, "g", runs, data, 1000, made.group};
   add<ChangeRequest>(to, "change_request", {&request});
-  const ChangedGroup changed{made, {{"job", 2, 2}}, {}};
+  const ChangeReply refused{ChangeReply::Outcome::decided, PMIX_ERR_NOT_A_MEMBER, made};
+  add<ChangeReply>(to, "change_reply", {&refused});
+  const ChangedGroup changed{made, {{"job", 2, 2}}};
   add<ChangedGroup>(to, "changed_group", {&changed});
+  const ViewItems<MembersItem> members_items{{{true, "g", made.group}}};
+  add<ViewItems<MembersItem>>(to, "members_items", {&members_items});
   const GroupInquiry inquiry{"g"};
   add<GroupInquiry>(to, "group_inquiry", {&inquiry});
+  const FoundGroup found{made.group};
+  add<FoundGroup>(to, "found_group", {&found});
   const NamesInquiry names_inquiry{proc};
   add<NamesInquiry>(to, "names_inquiry", {&names_inquiry});
   const GroupNames group_names{{"g", "other"}};
   add<GroupNames>(to, "group_names", {&group_names});
   const ConstructFacts facts{true, false, runs, {{"job", 0, 0}}};
   add<ConstructFacts>(to, "construct_facts", {&facts});
-  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true, true, 1};
+  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true};
   add<BootstrapCall>(to, "bootstrap_call", {&call});
-  const BootstrapInquiry lost{"g", 1};
-  add<BootstrapInquiry>(to, "bootstrap_inquiry", {&lost});
-  const BootstrapMembers members{runs};
-  add<BootstrapMembers>(to, "bootstrap_members", {&members});
+  const BootstrapReply members{BootstrapReply::Outcome::ended, PMIX_SUCCESS, runs};
+  add<BootstrapReply>(to, "bootstrap_reply", {&members});
+  const ViewItems<BootstrapItem> bootstraps{{{true, "g", {runs}}}};
+  add<ViewItems<BootstrapItem>>(to, "bootstrap_items", {&bootstraps});
 }
 
 FencePart part() {

@@ -205,18 +205,17 @@ void add_servers(Decoders& to) {
                  request(RequestType::card_place, link::make_proc("job", 0)),
                  request(RequestType::view_wanted, Views::Request{}),
                  request(RequestType::view_report, Views::Request{1, {}}),
-                 request(RequestType::view_install, Views::Installation{1, {{{{7, 8}, 1}, 0}}})},
+                 request(RequestType::view_install, Views::Installation{1, {{{{7, 8}, 1}, 0}}, {}})},
                 &asked,
                 true});
   const auto proc = link::make_proc("job", 1);
   const link::RankRuns runs{{"job", 1, 2}};
   to.push_back(
       {"group_request",
-       {request(RequestType::group_invitation, InvitationMessage{3, "g", proc, runs, runs, {}}),
-        request(RequestType::group_adopted, OrphanAdopted{{1, 4}, 0, {}}),
+       {request(RequestType::group_invitation, InvitationMessage{{1, 3}, "g", proc, runs, runs, {}}),
         request(RequestType::group_facts, construct), request(RequestType::group_aborted, construct),
-        request(RequestType::group_over, InvitationOver{3, 0}),
-        request(RequestType::group_changed, ChangedGroup{{"g", {runs, 0, {}, 0, 2}, {}}, runs, {}}),
+        request(RequestType::group_over, InvitationEnd{{1, 3}, proc, PMIX_ERR_TIMEOUT}),
+        request(RequestType::group_changed, ChangedGroup{{"g", {runs, 0, {}, 0, 2}, {}}, runs}),
         request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
        &asked,
        true});
@@ -232,9 +231,8 @@ void add_servers(Decoders& to) {
                  request(RequestType::far_key, FarKeyMessage{"job", 0, PMIX_LOCALITY_STRING, false}),
                  request(RequestType::view_wanted, Views::Request{0, {0}}),
                  request(RequestType::view_result, rival),
-                 request(RequestType::group_orphan, OrphanInquiry{{1, 4}, runs}),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, "pmix.none", true}),
-                 request(RequestType::group_bootstrapped, BootstrapInquiry{"g", 1}),
+                 request(RequestType::group_bootstrap, BootstrapCall{"g", proc}),
                  {}},
                 [](Bytes bytes) { return asked(bytes), true; },
                 true});

@@ -91,10 +91,11 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   return out;
 }
 
-Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, ServerTable& servers)
+Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, ServerTable& servers,
+                  const std::vector<ViewRoom*>& rooms)
     : rpc(opened->mesh(), rpc_messages),
       engine(opened->mesh(), spec.self, engine_options(spec)),
-      views(loop, spec.self, spec.nodes, opened->mesh(), rpc, engine, servers),
+      views(loop, spec.self, spec.nodes, opened->mesh(), rpc, engine, servers, rooms),
       contacts(servers, opened->mesh(), views),
       fabric(std::move(opened)) {}
 
@@ -133,7 +134,7 @@ Cluster::Carrier Cluster::carrier_of_machine(const ClusterSpec& spec) {
 Cluster::Opened Cluster::open_over(const ClusterSpec& spec, const Carrier& carrier) {
   auto opened = carrier.open_fabric(*this, {spec.self, carrier.incarnation});
   if (!opened.fabric) return {false, std::move(opened.note)};
-  way_ = std::make_unique<Way>(loop_, std::move(opened.fabric), spec, servers_);
+  way_ = std::make_unique<Way>(loop_, std::move(opened.fabric), spec, servers_, view_rooms_);
   if (auto why_not = enter(spec, carrier.incarnation); !why_not.empty()) {
     be_alone();
     return {false, std::move(why_not)};

@@ -85,6 +85,13 @@ class Cluster final : mesh::Watcher {
 
   /// Handles requests of other servers.
   void on(RequestType type, Rpc::Handler handler);
+  /// Before the cluster opens, or in the same order at all servers: what this room has open with a lost node is
+  /// decided by views.
+  void add_view_room(ViewRoom& room) { view_rooms_.push_back(&room); }
+  /// Such a room has come to wait for a lost node.
+  void want_view() noexcept {
+    if (way_) way_->views.want();
+  }
   /// As Rpc::send(). In a cluster of one: PMIX_ERR_UNREACH, not before this returns.
   void send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
 
@@ -116,7 +123,8 @@ class Cluster final : mesh::Watcher {
   /// To the other nodes. In this order, so that the mesh ends first: what it is still sending lies in the
   /// others.
   struct Way {
-    Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, ServerTable& servers);
+    Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, ServerTable& servers,
+        const std::vector<ViewRoom*>& rooms);
     Rpc rpc;
     collectives::Engine engine;
     Views views;
@@ -135,6 +143,7 @@ class Cluster final : mesh::Watcher {
   std::optional<mesh::JobKey> key_;
   std::vector<Lost> lost_;  ///< for take_lost()
   std::map<RequestType, Rpc::Handler> handlers_;
+  std::vector<ViewRoom*> view_rooms_;
   std::vector<std::function<void()>> when_open_;  ///< not run yet
   std::unique_ptr<Way> way_;                      ///< null: there is none
 };

@@ -45,20 +45,15 @@ enum class RequestType : std::uint16_t {
   group_notice,      ///< an event for some clients of that node
   group_invitation,  ///< to processes of that node (invitation.hpp)
   group_answer,      ///< what an invited process has answered
-  group_over,        ///< an invitation has ended
+  group_over,        ///< how an invitation has ended
   group_ask,         ///< a process is to leave, or to join (memberships.hpp)
   group_changed,     ///< other members than before
   group_find,        ///< does that node know this group
-  group_orphaned,    ///< an invitation's coordinator is lost, and the receiver follows it (orphans.hpp)
-  group_orphan,      ///< what the receiver knows of that invitation
-  group_adopted,     ///< what has become of it
   group_aborted,     ///< handlers have aborted this construct
   group_facts,       ///< what that node knows of a construct (losses.hpp)
   group_bootstrap,   ///< a process has called a construct whose members it does not know (bootstraps.hpp)
-  /// Which members a construct has that is under way there, if they were brought together (bootstraps.hpp).
-  group_bootstrapped,
-  group_names,  ///< which groups a process of that node is a member of (memberships.hpp)
-  introduce,    ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
+  group_names,       ///< which groups a process of that node is a member of (memberships.hpp)
+  introduce,  ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
   // Of lost nodes (views.hpp):
   view_wanted,   ///< something is undecided, and the receiver leads
   view_report,   ///< what is undecided there, and what has ended

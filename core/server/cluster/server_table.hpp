@@ -31,6 +31,9 @@ class ServerTable final : public Views::Others {
   /// All whose contact is known and that are not lost, without oneself.
   std::vector<NodeNumber> others() const override;
 
+  /// By what another server says of it (Views::Others).
+  void take_for_lost(NodeNumber node) override { lose(node); }
+
   // Of the cluster. node: below count().
   /// Nothing is known of the others.
   void reset(NodeNumber self, NodeNumber count, std::uint64_t incarnation);

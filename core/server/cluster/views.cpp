@@ -38,8 +38,15 @@ Key key_of(const End& end) {
 }  // namespace
 
 Views::Views(Loop& loop, NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc,
-             collectives::Engine& engine, const Others& others)
-    : loop_(loop), self_(self), nodes_(nodes), mesh_(mesh), rpc_(rpc), engine_(engine), others_(others) {
+             collectives::Engine& engine, Others& others, const std::vector<ViewRoom*>& rooms)
+    : loop_(loop),
+      self_(self),
+      nodes_(nodes),
+      mesh_(mesh),
+      rpc_(rpc),
+      engine_(engine),
+      others_(others),
+      rooms_(rooms) {
   rpc_.on(RequestType::view_wanted,
           [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { on_wanted(from, body, reply); });
   rpc_.on(RequestType::view_report,
@@ -61,7 +68,7 @@ void Views::node_lost(NodeNumber node) {
 bool Views::progress() {
   is_wanted_ |= engine_.take_begun_undecided();
   if (is_asking_ || !std::exchange(is_wanted_, false)) return false;
-  if (!is_for_others_ && !engine_.has_undecided()) return false;
+  if (!is_for_others_ && !has_undecided()) return false;
   const auto whose = leader();
   if (whose == self_) {
     begin_round();
@@ -71,10 +78,15 @@ bool Views::progress() {
   return true;
 }
 
+bool Views::has_undecided() const {
+  return engine_.has_undecided() || std::any_of(rooms_.begin(), rooms_.end(),
+                                                [](const ViewRoom* room) { return room->has_undecided(); });
+}
+
 /// Lost before it asks: the next one is wanted. It replies when it knows of these losses.
 void Views::tell_leader() {
   patience_.reset();
-  if (!is_for_others_ && !engine_.has_undecided()) return;
+  if (!is_for_others_ && !has_undecided()) return;
   const auto whose = leader();
   if (whose == self_) {
     is_wanted_ = true;  // progress() comes after each timer
@@ -95,6 +107,7 @@ void Views::learn(const std::vector<NodeNumber>& lost) {
   for (const auto node : lost) {
     if (!lost_.insert(node).second) continue;
     engine_.suspend(node);
+    others_.take_for_lost(node);
     static_cast<void>(mesh_.exclude(node, "another node's server has lost it"));
   }
 }
@@ -158,12 +171,21 @@ void Views::take(NodeNumber from, Report report) {
   reports_[from] = std::move(report);
   if (!silent_.empty() || reports_.count(self_) == 0) return;
   is_asking_ = false;
-  const Installation installation{newest_.first, decide(reports_)};
+  Installation installation{newest_.first, decide(reports_)};
+  bool is_empty = installation.decisions.empty();
+  for (std::size_t i = 0; i < rooms_.size(); ++i) {
+    ViewRoom::Reports of_room;
+    for (auto& [node, reported] : reports_)
+      if (i < reported.rooms.size()) of_room.emplace(node, std::move(reported.rooms[i]));
+    installation.rooms.push_back(rooms_[i]->decide(of_room));
+    is_empty &= installation.rooms.back().empty();
+  }
+  const auto reports = std::exchange(reports_, {});
+  if (is_empty) return;
   const auto body = base::encode(installation);
-  for (const auto& [node, reported] : std::exchange(reports_, {}))
-    if (node != self_ && !installation.decisions.empty())
-      rpc_.send(node, RequestType::view_install, body, nullptr);
-  install(installation.decisions);
+  for (const auto& [node, reported] : reports)
+    if (node != self_) rpc_.send(node, RequestType::view_install, body, nullptr);
+  install(installation);
 }
 
 std::vector<Views::Decision> Views::decide(const std::map<NodeNumber, Report>& reports) {
@@ -191,7 +213,9 @@ std::vector<Views::Decision> Views::decide(const std::map<NodeNumber, Report>& r
 // ---- the others
 
 Views::Report Views::report(const std::vector<NodeNumber>& lost) const {
-  return {engine_.undecided(lost), engine_.ended(lost)};
+  Report out{engine_.undecided(lost), engine_.ended(lost)};
+  for (const auto* room : rooms_) out.rooms.push_back(room->report());
+  return out;
 }
 
 void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
@@ -208,16 +232,18 @@ void Views::on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto installation = base::decode<Installation>(body);
   if (!installation) return reply(PMIX_ERR_BAD_PARAM, {});
   // Of a view before the last that this server has reported to: that one decides.
-  if (std::pair(installation->number, from) == newest_) install(installation->decisions);
+  if (std::pair(installation->number, from) == newest_) install(*installation);
   reply(PMIX_SUCCESS, {});
 }
 
-void Views::install(const std::vector<Decision>& decisions) {
-  for (const auto& decision : decisions) {
+void Views::install(const Installation& installation) {
+  for (const auto& decision : installation.decisions) {
     const bool is_to_fetch =
         decision.end.is_well != 0 && decision.holder != self_ && engine_.has_data(key_of(decision.end));
     is_to_fetch ? fetch(decision) : engine_.settle(decision.end, nullptr);
   }
+  for (std::size_t i = 0; i < std::min(rooms_.size(), installation.rooms.size()); ++i)
+    if (!installation.rooms[i].empty()) rooms_[i]->install(installation.rooms[i]);
 }
 
 void Views::fetch(const Decision& decision) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The agreement of the servers about lost nodes: a collective with one of them ends the same way at every
-// server that is left.
+// server that is left, and so does what the rooms of the server have open with it (view_room.hpp).
 //
 //   a server with something undecided      the leader: the lowest left          each other server
 //      | view_wanted {number, lost} ----------->|                                    |
@@ -33,6 +33,7 @@
 
 #include "collectives/engine.hpp"
 #include "core/server/cluster/rpc.hpp"
+#include "core/server/cluster/view_room.hpp"
 #include "core/server/loop/loop.hpp"
 #include "transport/mesh/mesh.hpp"
 
@@ -47,31 +48,35 @@ class Views {
     std::vector<NodeNumber> lost;
   };
   struct Report {
-    static constexpr std::uint16_t wire_version = 1;
+    static constexpr std::uint16_t wire_version = 2;
     std::vector<collectives::End> undecided;  ///< signature and generation count
     std::vector<collectives::End> ended;
+    std::vector<std::vector<std::byte>> rooms{};  ///< of each ViewRoom, in their order
   };
   struct Decision {
     collectives::End end;
     NodeNumber holder = 0;  ///< of one that has ended well: a server that has ended it so
   };
   struct Installation {
-    static constexpr std::uint16_t wire_version = 1;
+    static constexpr std::uint16_t wire_version = 2;
     std::uint64_t number = 0;
     std::vector<Decision> decisions;
+    std::vector<std::vector<std::byte>> rooms{};  ///< as ViewRoom::decide(), in their order
   };
   /// The servers of other nodes.
   class Others {
    public:
     virtual std::vector<NodeNumber> others() const = 0;
+    /// That node counts as lost from here on; the watcher of the mesh tells of it later.
+    virtual void take_for_lost(NodeNumber node) = 0;
 
    protected:
     ~Others() = default;
   };
 
-  /// nodes: how many the cluster has.
+  /// nodes: how many the cluster has. rooms: the same at all servers, and in the same order.
   Views(Loop& loop, NodeNumber self, NodeNumber nodes, mesh::Mesh& mesh, Rpc& rpc,
-        collectives::Engine& engine, const Others& others);
+        collectives::Engine& engine, Others& others, const std::vector<ViewRoom*>& rooms);
   Views(const Views&) = delete;
   Views& operator=(const Views&) = delete;
 
@@ -79,6 +84,8 @@ class Views {
   void node_lost(NodeNumber node);
   /// A later server has that number.
   void node_is_back(NodeNumber node) { lost_.erase(node); }
+  /// A room has come to wait for a node that is lost.
+  void want() noexcept { is_wanted_ = true; }
   /// After the progress of engine and rpc: asks for what is undecided. True: it has.
   bool progress();
 
@@ -97,7 +104,8 @@ class Views {
   void tell_leader();
   void begin_round();
   void take(NodeNumber from, Report report);
-  void install(const std::vector<Decision>& decisions);
+  bool has_undecided() const;
+  void install(const Installation& installation);
   void fetch(const Decision& decision);
   Report report(const std::vector<NodeNumber>& lost) const;
 
@@ -106,7 +114,8 @@ class Views {
   mesh::Mesh& mesh_;
   Rpc& rpc_;
   collectives::Engine& engine_;
-  const Others& others_;
+  Others& others_;
+  const std::vector<ViewRoom*>& rooms_;
   std::set<NodeNumber> lost_;
   std::pair<std::uint64_t, NodeNumber>
       newest_{};                     ///< number and leader of the view that this server has reported to last
@@ -125,7 +134,7 @@ void fields(Archive& archive, Views::Request& m) {
 }
 template <class Archive>
 void fields(Archive& archive, Views::Report& m) {
-  archive(m.undecided, m.ended);
+  archive(m.undecided, m.ended, m.rooms);
 }
 template <class Archive>
 void fields(Archive& archive, Views::Decision& m) {
@@ -133,7 +142,7 @@ void fields(Archive& archive, Views::Decision& m) {
 }
 template <class Archive>
 void fields(Archive& archive, Views::Installation& m) {
-  archive(m.number, m.decisions);
+  archive(m.number, m.decisions, m.rooms);
 }
 
 }  // namespace weft::server

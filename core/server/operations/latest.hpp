@@ -62,6 +62,8 @@ class Latest {
   // From the oldest to the newest, as pairs of key and value.
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
+  auto begin() { return entries_.begin(); }
+  auto end() { return entries_.end(); }
   std::size_t size() const noexcept { return entries_.size(); }
 
  private:

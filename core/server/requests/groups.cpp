@@ -17,14 +17,16 @@ void on_construct(const RequestRooms& rooms, const Requester& from, link::GroupC
   rooms.group_table.settle();
   if (Bootstraps::is_for(message) && !rooms.host.does_groups())
     return rooms.bootstraps.enter(from, std::move(message));
-  rooms.gatherings.enter(from, Meeting::Kind::construct, std::move(message.group), std::move(message.procs),
-                         std::move(message.directives), std::chrono::milliseconds(message.waited_ms));
+  rooms.gatherings.enter(from, {OperationName::Kind::construct, std::move(message.group)},
+                         std::move(message.procs), std::move(message.directives),
+                         std::chrono::milliseconds(message.waited_ms));
 }
 
 void on_destruct(const RequestRooms& rooms, const Requester& from, link::GroupDestruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
   rooms.group_table.settle();
-  rooms.gatherings.enter_destruct(from, std::move(message));
+  rooms.gatherings.enter_known(from, {OperationName::Kind::destruct, std::move(message.group)},
+                               std::move(message.directives), std::chrono::milliseconds(message.waited_ms));
 }
 
 void on_invite(const RequestRooms& rooms, const Requester& from, link::GroupInvite message) {
@@ -47,7 +49,8 @@ void on_leave(const RequestRooms& rooms, const Requester& from, link::GroupLeave
 
 void on_group_fence(const RequestRooms& rooms, const Requester& from, link::GroupFence message) {
   rooms.group_table.settle();
-  rooms.gatherings.enter_fence(from, std::move(message));
+  rooms.gatherings.enter_known(from, {OperationName::Kind::group_fence, std::move(message.group)},
+                               std::move(message.directives), std::chrono::milliseconds(message.waited_ms));
 }
 
 void on_verdict(const RequestRooms& rooms, const Requester& from, link::GroupVerdict message) {

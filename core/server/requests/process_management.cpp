@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests of the PMIx Standard, chapter "Process Management", and the end of a client. Spawn and abort are
-// the host's. Connect and disconnect gather their processes first; Gatherings asks the host then.
+// the host's. Connect and disconnect gather their processes first; Operations asks the host then.
 #include <algorithm>
 #include <memory>
 
@@ -54,13 +54,13 @@ void on_spawn(const RequestRooms& rooms, const Requester& from, link::Spawn mess
 
 void on_connect(const RequestRooms& rooms, const Requester& from, link::Connect message) {
   rooms.group_table.settle();  // the request comes after what its process has made at boards
-  rooms.gatherings.enter(from, Meeting::Kind::connect, {}, std::move(message.procs),
+  rooms.gatherings.enter(from, {OperationName::Kind::connect}, std::move(message.procs),
                          std::move(message.directives));
 }
 
 void on_disconnect(const RequestRooms& rooms, const Requester& from, link::Disconnect message) {
   rooms.group_table.settle();
-  rooms.gatherings.enter(from, Meeting::Kind::disconnect, {}, std::move(message.procs),
+  rooms.gatherings.enter(from, {OperationName::Kind::disconnect}, std::move(message.procs),
                          std::move(message.directives));
 }
 

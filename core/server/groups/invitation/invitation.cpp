@@ -2,8 +2,32 @@
 #include "core/server/groups/invitation/invitation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::server {
+namespace {
+
+/// Of two servers that know of different ones: those of the one that knows the most come first.
+link::RankRuns all_of(const link::RankRuns& some, const link::RankRuns& others) {
+  auto procs = link::procs_of(some).value_or(Procs());
+  auto more = link::procs_of(others).value_or(Procs());
+  if (more.size() > procs.size()) std::swap(procs, more);
+  procs.insert(procs.end(), more.begin(), more.end());
+  return link::runs_of(link::each_once(procs));
+}
+
+}  // namespace
+
+/// Ended with a group at one of the servers, or else without: so at all. Else a server that coordinates it
+/// already goes on with that, and where there is none it is the lowest one of those with processes in it.
+void InvitationItem::add(InvitationItem other) {
+  if (other.end && (!end || (!end->made && other.end->made))) end = std::move(other.end);
+  const bool is_first_with_processes = told.invited.empty() && !other.told.invited.empty();
+  if (!is_settled && (other.is_settled || is_first_with_processes)) coordinator = other.coordinator;
+  is_settled |= other.is_settled;
+  told.members = all_of(told.members, other.told.members);
+  told.invited = all_of(told.invited, other.told.invited);
+}
 
 const Invitee* Invitation::find(const pmix_proc_t& proc) const noexcept {
   const auto found = std::find_if(invitees.begin(), invitees.end(),

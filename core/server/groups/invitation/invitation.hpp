@@ -2,8 +2,11 @@
 // An invitation that is under way, and what the servers say to each other of it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 #include "core/server/loop/loop.hpp"
@@ -29,98 +32,97 @@ void fields(Archive& archive, InvitationTerms& m) {
   archive(m.options, m.is_optional, m.wants_context, m.is_extension, m.wanted, m.timeout);
 }
 
-/// From the leader's server to that of processes that it invites.
-struct InvitationMessage {
-  static constexpr std::uint16_t wire_version = 2;
-  std::uint64_t number = 0;  ///< the leader's server's name for it
-  std::string group;
-  pmix_proc_t leader{};
-  link::RankRuns invited;  ///< of the receiver's node
-  link::RankRuns members;  ///< all that are invited, and the leader
-  InvitationTerms terms;   ///< for the server that follows if this one is lost
-};
-template <class Archive>
-void fields(Archive& archive, InvitationMessage& m) {
-  archive(m.number, m.group, m.leader, m.invited, m.members, m.terms);
-}
-
-/// An invitation, as all servers name it.
+/// An invitation, as all servers name it, whichever of them coordinates it.
 struct InvitationName {
-  NodeNumber coordinator = 0;  ///< the node whose server has sent it
+  NodeNumber first = 0;  ///< the node whose server has sent it
   std::uint64_t number = 0;
   auto operator<=>(const InvitationName&) const = default;
 };
 template <class Archive>
 void fields(Archive& archive, InvitationName& m) {
-  archive(m.coordinator, m.number);
+  archive(m.first, m.number);
 }
 
-/// The coordinator is lost: to the server that follows it, and from that to all others. What does the
-/// receiver know of the invitation? From here on it waits for the sender's word.
-struct OrphanInquiry {
-  static constexpr std::uint16_t wire_version = 1;
+/// From the server that coordinates it to that of processes that are invited.
+struct InvitationMessage {
+  static constexpr std::uint16_t wire_version = 3;
   InvitationName name;
-  link::RankRuns members;  ///< as the sender knows them
-};
-template <class Archive>
-void fields(Archive& archive, OrphanInquiry& m) {
-  archive(m.name, m.members);
-}
-
-struct OrphanPart {
-  static constexpr std::uint16_t wire_version = 2;
   std::string group;
   pmix_proc_t leader{};
-  link::RankRuns invited;  ///< processes of that node that may still come
-  link::RankRuns members;  ///< as the coordinator has told that node, with the leader
-  InvitationTerms terms;
-  std::vector<std::byte>
-      made;  ///< the coordinator has made the group (a MadeGroup); empty: not that this node knows
-  /// The coordinator has ended it so, without a group; success: not that this node knows.
-  pmix_status_t failed = PMIX_SUCCESS;
+  link::RankRuns invited;  ///< of the receiver's node
+  link::RankRuns members;  ///< all that are invited, and the leader
+  InvitationTerms terms;   ///< for the server that coordinates it if this one is lost
 };
 template <class Archive>
-void fields(Archive& archive, OrphanPart& m) {
-  archive(m.group, m.leader, m.invited, m.members, m.terms, m.made, m.failed);
+void fields(Archive& archive, InvitationMessage& m) {
+  archive(m.name, m.group, m.leader, m.invited, m.members, m.terms);
 }
 
-/// What has become of it: the sender coordinates it, or it was over.
-struct OrphanAdopted {
-  static constexpr std::uint16_t wire_version = 2;
-  InvitationName name;
-  std::uint64_t number = 0;       ///< the sender's; 0: it is over
-  std::vector<std::byte> made{};  ///< of one that is over: a MadeGroup; empty: there is no group
-  pmix_status_t failed = PMIX_GROUP_LEADER_FAILED;  ///< and why
-};
-template <class Archive>
-void fields(Archive& archive, OrphanAdopted& m) {
-  archive(m.name, m.number, m.made, m.failed);
-}
-
-/// What a process answers, or its server for it. The reply to an acceptance comes when the group is made, as
-/// a MadeGroup, or is not.
+/// What a process answers, or its server for it.
 struct InvitationAnswer {
-  static constexpr std::uint16_t wire_version = 1;
-  std::uint64_t number = 0;
+  static constexpr std::uint16_t wire_version = 2;
+  enum class Kind : std::uint8_t { accepts, declines, fails };
+  InvitationName name;
   pmix_proc_t proc{};
-  pmix_status_t status = PMIX_SUCCESS;  ///< accepted; PMIX_GROUP_INVITE_DECLINED; PMIX_GROUP_INVITE_FAILED
-  std::vector<MemberData> data;         ///< one or none
+  Kind kind = Kind::accepts;
+  std::vector<MemberData> data;  ///< one or none
 };
 template <class Archive>
 void fields(Archive& archive, InvitationAnswer& m) {
-  archive(m.number, m.proc, m.status, m.data);
+  archive(m.name, m.proc, m.kind, m.data);
+}
+inline bool is_valid(const InvitationAnswer& m) {
+  return m.kind <= InvitationAnswer::Kind::fails && m.data.size() <= 1;
 }
 
-/// The invitation has ended without those of the receiver's processes that have not accepted.
-struct InvitationOver {
+/// The reply.
+struct AnswerReply {
   static constexpr std::uint16_t wire_version = 1;
-  std::uint64_t number = 0;
-  pmix_status_t status =
-      PMIX_SUCCESS;  ///< why there is no group, or PMIX_ERR_NOT_FOUND: there is one, without them
+  enum class Outcome : std::uint8_t {
+    taken,
+    not_invited,  ///< that process is not, or not any more
+  };
+  Outcome outcome = Outcome::taken;
 };
 template <class Archive>
-void fields(Archive& archive, InvitationOver& m) {
-  archive(m.number, m.status);
+void fields(Archive& archive, AnswerReply& m) {
+  archive(m.outcome);
+}
+inline bool is_valid(const AnswerReply& m) {
+  return m.outcome <= AnswerReply::Outcome::not_invited;
+}
+
+/// How the invitation has ended: to all servers of processes that were invited.
+struct InvitationEnd {
+  static constexpr std::uint16_t wire_version = 3;
+  InvitationName name;
+  pmix_proc_t leader{};
+  pmix_status_t status = PMIX_SUCCESS;  ///< for the processes: there is a group, or why there is none
+  std::optional<MadeGroup> made{};
+};
+template <class Archive>
+void fields(Archive& archive, InvitationEnd& m) {
+  archive(m.name, m.leader, m.status, m.made);
+}
+inline bool is_valid(const InvitationEnd& m) {
+  return m.made.has_value() == (m.status == PMIX_SUCCESS);
+}
+
+/// What a server knows of an invitation whose coordinator is lost, and what a view makes of that (ViewRoomOf).
+struct InvitationItem {
+  bool is_open = false;    ///< processes of that node wait for the lost coordinator
+  InvitationMessage told;  ///< invited: those that may still come
+  /// The server that coordinates it from here on, or has begun to.
+  NodeNumber coordinator = 0;
+  bool is_settled = false;             ///< by a view before
+  std::optional<InvitationEnd> end{};  ///< it has ended so
+
+  InvitationName key() const { return told.name; }
+  void add(InvitationItem other);
+};
+template <class Archive>
+void fields(Archive& archive, InvitationItem& m) {
+  archive(m.is_open, m.told, m.coordinator, m.is_settled, m.end);
 }
 
 struct Invitee {
@@ -133,11 +135,10 @@ struct Invitee {
   pmix_proc_t proc{};
   State state = State::asked;
   pmix_status_t why = PMIX_SUCCESS;  ///< of one that is missing: PMIX_GROUP_INVITE_DECLINED or _FAILED
-  Rpc::Reply reply{};                ///< of one that is coming, but for the leader whose call began it
 };
 
 struct Invitation {
-  std::uint64_t number = 0;
+  InvitationName name;
   std::string group;
   pmix_proc_t leader{};
   pmix_proc_t inviter{};          ///< the first leader
@@ -146,7 +147,8 @@ struct Invitation {
   InvitationTerms terms;
   InvitationState state = InvitationState::gathering;
   std::vector<MemberData> data;
-  Loop::TimePoint since{};  ///< where it was opened here
+  std::set<NodeNumber> nodes;  ///< whose servers know of it
+  Loop::TimePoint since{};     ///< where it was opened here
   bool is_reported = false;
   std::size_t open_questions = 0;  ///< the leader's handlers hear of an acceptance, and may abort
   std::unique_ptr<Timer> deadline{};

@@ -2,6 +2,7 @@
 #include "core/server/groups/invitation/invitations.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/server/fences/local_part.hpp"
 #include "weft/pmix_extensions.h"
@@ -22,8 +23,11 @@ Invitations::Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questio
       events_(events),
       groups_(groups),
       memberships_(memberships) {
-  peers_.on(RequestType::group_answer,
-            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take_answer(from, body, reply); });
+  peers_.on(RequestType::group_answer, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+    auto answer = base::decode<InvitationAnswer>(body);
+    if (!answer) return reply(PMIX_ERR_BAD_PARAM, {});
+    reply(PMIX_SUCCESS, base::encode(AnswerReply{take(from, std::move(*answer))}));
+  });
 }
 
 // ---- the leader's call
@@ -38,15 +42,15 @@ void Invitations::invite(const Requester& from, link::GroupInvite message) {
   if (*timeout)
     invitation->terms.timeout =
         static_cast<std::uint32_t>(std::min(**timeout, data::longest_timeout).count());
-  open(invitation);
+  open(invitation, {peers_.self(), ++last_});
   send(invitation, invitation->all_in(Invitee::State::asked));
   look(invitation);
 }
 
-void Invitations::open(const Ref& invitation) {
-  invitation->number = ++last_;
+void Invitations::open(const Ref& invitation, const InvitationName& name) {
+  invitation->name = name;
   invitation->since = loop_.now();
-  open_.emplace(last_, invitation);
+  open_.emplace(name, invitation);
   if (invitation->terms.timeout == 0) return;
   invitation->deadline = std::make_unique<Timer>(loop_, std::chrono::seconds(invitation->terms.timeout),
                                                  [this, weak = std::weak_ptr(invitation)] {
@@ -55,16 +59,39 @@ void Invitations::open(const Ref& invitation) {
                                                  });
 }
 
-std::uint64_t Invitations::adopt(const Ref& invitation) {
-  open(invitation);
-  return invitation->number;
+/// What does not come any more, or whose node is lost, the next leader is asked about.
+void Invitations::adopt(const InvitationItem& item) {
+  const auto& told = item.told;
+  const auto invitation = std::make_shared<Invitation>();
+  invitation->group = told.group;
+  invitation->leader = invitation->inviter = told.leader;
+  invitation->terms = told.terms;
+  for (const auto& proc : link::procs_of(told.members).value_or(Procs())) {
+    const auto node = peers_.node_of(proc);
+    if (node && !peers_.is_gone(*node)) invitation->nodes.insert(*node);
+    const bool may_come = node && !peers_.is_gone(*node) && link::holds(told.invited, proc);
+    Invitee invitee{proc};
+    if (link::is_same(proc, told.leader))
+      invitee.state = Invitee::State::out;
+    else if (!may_come)
+      invitee = {proc, Invitee::State::missing, PMIX_GROUP_INVITE_FAILED};
+    invitation->invitees.push_back(std::move(invitee));
+  }
+  open(invitation, told.name);
+  step(invitation, Event::leader_lost, {});
 }
 
-void Invitations::go_on(std::uint64_t number) {
-  const auto found = open_.find(number);
-  if (found == open_.end()) return;
-  const auto invitation = found->second;
-  step(invitation, Event::leader_lost, {invitation->find(invitation->leader)});
+void Invitations::settle(const InvitationItem& item) {
+  const auto& name = item.told.name;
+  const bool is_known = open_.count(name) != 0 || over_.find(name) != nullptr;
+  if (!item.end && item.coordinator == peers_.self() && !is_known) adopt(item);
+  const bool is_here = open_.count(name) != 0;
+  for (auto& each : std::exchange(early_, {})) {
+    if (each.answer.name != name)
+      early_.push_back(std::move(each));
+    else if (is_here)
+      take(each.from, std::move(each.answer));
+  }
 }
 
 /// Which processes it is about. Those that are members of a group that is extended are not invited.
@@ -73,7 +100,7 @@ pmix_status_t Invitations::begin(const Requester& from, const link::GroupInvite&
   const auto* group = groups_.table().find(message.group);
   out.terms.is_extension = group != nullptr && link::holds(group->members, from.proc());
   if (group != nullptr && !out.terms.is_extension) return PMIX_ERR_EXISTS;
-  for (const auto& [number, open] : open_)
+  for (const auto& [name, open] : open_)
     if (open->group == message.group) return PMIX_ERR_EXISTS;
   const auto named = link::procs_of(groups_.by_rank(message.procs));
   if (!named) return PMIX_ERR_BAD_PARAM;
@@ -106,8 +133,9 @@ pmix_status_t Invitations::begin(const Requester& from, const link::GroupInvite&
 void Invitations::send(const Ref& invitation, const Procs& procs) {
   const auto members = invitation->members();
   for (const auto& [node, invited] : peers_.by_node(procs)) {
-    const InvitationMessage message{invitation->number,     invitation->group, invitation->leader,
+    const InvitationMessage message{invitation->name,       invitation->group, invitation->leader,
                                     link::runs_of(invited), members,           invitation->terms};
+    invitation->nodes.insert(node);
     peers_.send(node, RequestType::group_invitation, base::encode(message),
                 [this, weak = std::weak_ptr(invitation), asked = invited](pmix_status_t status, Bytes) {
                   const auto open = weak.lock();
@@ -122,31 +150,37 @@ void Invitations::send(const Ref& invitation, const Procs& procs) {
 
 // ---- events
 
-void Invitations::take_answer(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-  auto answer = base::decode<InvitationAnswer>(body);
-  if (!answer || answer->data.size() > 1) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto open = open_.find(answer->number);
-  const auto invitation = open == open_.end() ? nullptr : open->second;
-  if (const auto* over = over_.find(answer->number)) return reply(*over, {});
-  auto* invitee = invitation == nullptr ? nullptr : invitation->find(answer->proc);
-  if (invitee == nullptr || peers_.node_of(answer->proc) != from) return reply(PMIX_ERR_NOT_FOUND, {});
-  const bool is_open = invitee->state == Invitee::State::asked || invitee->state == Invitee::State::coming;
-  if (answer->status != PMIX_SUCCESS) {
-    reply(PMIX_SUCCESS, {});
-    if (is_open) step(invitation, Event::missing, {invitee, answer->status});
-    return;
+AnswerReply::Outcome Invitations::take(NodeNumber from, InvitationAnswer answer) {
+  using Outcome = AnswerReply::Outcome;
+  if (over_.find(answer.name) != nullptr) return Outcome::taken;  // how it has ended is on its way
+  const auto open = open_.find(answer.name);
+  if (open == open_.end()) {
+    if (answer.name.first == peers_.self()) return Outcome::not_invited;
+    early_.push_back({from, std::move(answer)});
+    return Outcome::taken;
   }
-  if (invitee->state != Invitee::State::asked) return reply(PMIX_ERR_NOT_FOUND, {});
-  invitee->reply = reply;
-  for (auto& given : answer->data)
-    if (link::is_same(link::make_proc(given.nspace, given.rank), answer->proc))
+  const auto invitation = open->second;
+  auto* invitee = invitation->find(answer.proc);
+  if (invitee == nullptr || peers_.node_of(answer.proc) != from) return Outcome::not_invited;
+  const bool is_asked = invitee->state == Invitee::State::asked;
+  if (answer.kind != InvitationAnswer::Kind::accepts) {
+    const auto why = answer.kind == InvitationAnswer::Kind::declines ? PMIX_GROUP_INVITE_DECLINED
+                                                                     : PMIX_GROUP_INVITE_FAILED;
+    if (is_asked || invitee->state == Invitee::State::coming)
+      step(invitation, Event::missing, {invitee, why});
+    return Outcome::taken;
+  }
+  if (!is_asked) return Outcome::not_invited;
+  for (auto& given : answer.data)
+    if (link::is_same(link::make_proc(given.nspace, given.rank), answer.proc))
       invitation->data.push_back(std::move(given));
   step(invitation, Event::accepted, {invitee});
+  return Outcome::taken;
 }
 
 void Invitations::lose(const pmix_proc_t& proc) {
   std::vector<Ref> about;
-  for (const auto& [number, invitation] : open_)
+  for (const auto& [name, invitation] : open_)
     if (invitation->find(proc) != nullptr) about.push_back(invitation);
   for (const auto& invitation : about) {
     auto* invitee = invitation->find(proc);
@@ -160,7 +194,7 @@ void Invitations::lose(const pmix_proc_t& proc) {
 }
 
 void Invitations::abort(const pmix_proc_t& by, std::string_view group) {
-  for (const auto& [number, invitation] : open_)
+  for (const auto& [name, invitation] : open_)
     if (invitation->group == group && link::is_same(invitation->leader, by)) {
       const auto held = invitation;
       return step(held, Event::aborted, {});
@@ -181,7 +215,6 @@ void Invitations::step(const Ref& invitation, InvitationEvent event, Cause cause
       if (event == Event::missing) {
         invitee->state = Invitee::State::missing;
         invitee->why = cause.status;
-        invitee->reply = nullptr;
       }
       if (action == InvitationAction::ask_leader) ask_leader(invitation, *invitee, invitee->why);
       return;
@@ -250,7 +283,10 @@ void Invitations::make(const Ref& invitation) {
   }
   made.group.members = link::runs_of(members);
   made.group.options = invitation->terms.options;
-  made.group.keeper = peers_.self();
+  if (!members.empty())
+    made.group.keeper = peers_.by_node(members).count(peers_.self()) != 0
+                            ? peers_.self()
+                            : peers_.node_of(members.front()).value_or(peers_.self());
   if (invitation->terms.wants_context) made.group.context_id = groups_.next_context();
   conclude(invitation, status, made);
 }
@@ -258,34 +294,22 @@ void Invitations::make(const Ref& invitation) {
 void Invitations::fail(const Ref& invitation, pmix_status_t status) {
   invitation->state = InvitationState::ended;
   invitation->deadline.reset();
-  data::Infos more;
-  more.add(PMIX_JOB_TERM_STATUS, data::Value::of_status(status));
-  events_.tell({PMIX_GROUP_CONSTRUCT_ABORT, invitation->leader, invitation->group, nullptr, nullptr},
-               invitation->participants(), &more);
   conclude(invitation, status, {invitation->group, {}, {}});
 }
 
 /// status: the leader's; those that have joined have what they wanted where there is a group.
 void Invitations::conclude(const Ref& invitation, pmix_status_t status, const MadeGroup& made) {
-  open_.erase(invitation->number);
+  open_.erase(invitation->name);
+  over_.add(invitation->name, true);
   const bool is_made = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
-  const auto bytes = is_made ? base::encode(made) : std::vector<std::byte>();
-  Procs others;
-  for (auto& invitee : invitation->invitees) {
-    if (invitee.reply)
-      invitee.reply(is_made ? PMIX_SUCCESS : status, bytes);
-    else if (invitee.state != Invitee::State::coming)
-      others.push_back(invitee.proc);
-  }
   if (invitation->from.connection != nullptr)
     groups_.admit(invitation->from, status, made);
   else if (is_made)
     groups_.take(made);
-  const auto how = is_made ? PMIX_ERR_NOT_FOUND : status;
-  over_.add(invitation->number, how);
-  const auto over = base::encode(InvitationOver{invitation->number, how});
-  for (const auto& [node, procs] : peers_.by_node(others))
-    peers_.send(node, RequestType::group_over, over, nullptr);
+  InvitationEnd end{invitation->name, invitation->leader, is_made ? PMIX_SUCCESS : status};
+  if (is_made) end.made = made;
+  const auto body = base::encode(end);
+  for (const auto node : invitation->nodes) peers_.send(node, RequestType::group_over, body, nullptr);
 }
 
 // ---- which ranks are missing
@@ -295,7 +319,7 @@ FencePart Invitations::part_of(const Invitation& invitation) const {
   auto procs = link::procs_of(invitation.members());
   const OperationName operation{OperationName::Kind::invitation, invitation.group};
   auto part =
-      local_part(jobs_, procs ? *procs : Procs(), {invitation.members(), invitation.number, operation},
+      local_part(jobs_, procs ? *procs : Procs(), {invitation.members(), invitation.name.number, operation},
                  [&](const Job& job, std::uint32_t local) {
                    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
                    const auto* invitee = invitation.find(proc);
@@ -308,13 +332,13 @@ FencePart Invitations::part_of(const Invitation& invitation) const {
 
 std::vector<FencePart> Invitations::open_parts() const {
   std::vector<FencePart> out;
-  for (const auto& [number, invitation] : open_) out.push_back(part_of(*invitation));
+  for (const auto& [name, invitation] : open_) out.push_back(part_of(*invitation));
   return out;
 }
 
 std::vector<Fences::Waiting> Invitations::waiting_for(std::chrono::seconds limit) {
   std::vector<Fences::Waiting> out;
-  for (const auto& [number, invitation] : open_) {
+  for (const auto& [name, invitation] : open_) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - invitation->since);
     if (invitation->is_reported || age < limit) continue;
     invitation->is_reported = true;

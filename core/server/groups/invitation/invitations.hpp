@@ -4,11 +4,11 @@
 // invited.hpp. The loop's thread only.
 //
 //   PMIx_Group_invite -> group_invitation to the servers of those invited -> PMIX_GROUP_INVITED ->
-//   PMIx_Group_join -> group_answer all have answered, or are left out -> the group is made here: the replies
-//   to the acceptances, and the leader's answer
+//   PMIx_Group_join -> group_answer; all have answered, or are left out -> the group is made here ->
+//   group_over to all of these servers, and the leader's reply
 //
 // A process that fails or declines is one of the events of invitation_steps.hpp. The server stays the
-// coordinator when the leader has ended; when its node is lost, another follows it (orphans.hpp).
+// coordinator when the leader has ended; when its node is lost, a view names another one (invited.hpp).
 // Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 
@@ -33,11 +33,9 @@ class Invitations {
   void invite(const Requester& from, link::GroupInvite message);
   /// A process of any node has ended, or has finalized.
   void lose(const pmix_proc_t& proc);
-  /// One whose coordinator, and leader, is lost: this server follows it. Its processes are asked, and their
-  /// answers taken, by that number.
-  std::uint64_t adopt(const std::shared_ptr<Invitation>& invitation);
-  /// The servers of its processes know the number: a leader is looked for.
-  void go_on(std::uint64_t number);
+  /// What a view has decided about one whose coordinator, and leader, is lost. Where this server is to
+  /// coordinate it, and does not already, a leader is looked for.
+  void settle(const InvitationItem& item);
   /// A process raises PMIX_GROUP_CONSTRUCT_ABORT for that group: without effect but by its leader.
   void abort(const pmix_proc_t& by, std::string_view group);
 
@@ -54,7 +52,8 @@ class Invitations {
     Procs procs{};  ///< replacements, or the new leader
   };
 
-  void open(const Ref& invitation);
+  void open(const Ref& invitation, const InvitationName& name);
+  void adopt(const InvitationItem& item);
   pmix_status_t begin(const Requester& from, const link::GroupInvite& message, Invitation& out) const;
   void step(const Ref& invitation, InvitationEvent event, Cause cause);
   void admit(const Ref& invitation, Invitee& invitee);
@@ -69,7 +68,7 @@ class Invitations {
   void make(const Ref& invitation);
   void fail(const Ref& invitation, pmix_status_t status);
   void conclude(const Ref& invitation, pmix_status_t status, const MadeGroup& made);
-  void take_answer(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  AnswerReply::Outcome take(NodeNumber from, InvitationAnswer answer);
   FencePart part_of(const Invitation& invitation) const;
 
   Loop& loop_;
@@ -79,10 +78,16 @@ class Invitations {
   GroupEvents& events_;
   Groups& groups_;
   Memberships& memberships_;
-  std::map<std::uint64_t, Ref> open_;
-  /// How they have ended, for answers that cross the end. An answer to a forgotten one gets
-  /// PMIX_ERR_NOT_FOUND.
-  Latest<std::uint64_t, pmix_status_t, 1024> over_;
+  /// An answer of a server that has heard earlier than this one that this one coordinates the invitation.
+  struct Early {
+    NodeNumber from;
+    InvitationAnswer answer;
+  };
+
+  std::map<InvitationName, Ref> open_;
+  /// Have ended, for answers that cross the end. The process that answers to a forgotten one is not invited.
+  Latest<InvitationName, bool, 1024> over_;
+  std::vector<Early> early_;
   std::uint64_t last_ = 0;
 };
 

@@ -8,55 +8,58 @@
 
 namespace weft::server {
 
+using AnswerKind = InvitationAnswer::Kind;
+
 Invited::Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions,
-                 GroupEvents& events, Groups& groups, Memberships& memberships)
+                 GroupEvents& events, Groups& groups, Memberships& memberships, Invitations& invitations)
     : loop_(loop),
       jobs_(jobs),
       peers_(peers),
       questions_(questions),
       events_(events),
       groups_(groups),
-      memberships_(memberships) {
+      memberships_(memberships),
+      invitations_(invitations) {
+  peers_.add_view_room(*this);
+  memberships_.on_awaits([this](const std::string& group) { return awaits(group); });
   peers_.on(RequestType::group_invitation,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
-  memberships_.on_awaits([this](const std::string& group) { return awaits(group); });
   peers_.on(RequestType::group_over, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-    const auto over = base::decode<InvitationOver>(body);
-    if (over && !is_handed_over({from, over->number})) end({from, over->number}, over->status);
-    reply(over ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
+    const auto over = base::decode<InvitationEnd>(body);
+    const bool is_valid = over && (!over->made || jobs_.may_be_named(over->made->group.members));
+    if (is_valid && !peers_.is_lost(from)) end(*over);
+    reply(is_valid ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
   });
 }
 
-/// Those that cannot come are said so at once; the others hear of it.
+/// Of those that cannot come the coordinator hears at once.
 void Invited::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-  const auto message = base::decode<InvitationMessage>(body);
+  auto message = base::decode<InvitationMessage>(body);
   const auto invited = message ? jobs_.procs_of(message->invited) : weft::fail(Errc::corrupt);
   if (!invited || !jobs_.may_be_named(message->members)) return reply(PMIX_ERR_BAD_PARAM, {});
-  if (is_handed_over({from, message->number})) return reply(PMIX_ERR_NOT_FOUND, {});
+  if (peers_.is_lost(from)) return;
   reply(PMIX_SUCCESS, {});
-  const InvitationName name{from, message->number};
-  keep(name, {message->group, message->leader, message->members, message->terms});
-  Procs told;
+  const auto name = message->name;
+  auto* known = known_.find(name);
+  if (known == nullptr)
+    known = &known_.add(name, {*message, from},
+                        [](const InvitationName&, const Known& each) { return is_open(each); });
+  known->told = std::move(*message);
+  const auto& told = known->told;
+  Procs here;
   for (const auto& proc : *invited) {
-    const Entry entry{name, message->group, message->leader, proc};
     if (!may_come(proc)) {
-      answer(entry, PMIX_GROUP_INVITE_FAILED);
+      answer(*known, proc, AnswerKind::fails);
       continue;
     }
     // What the process says from here on is about this one, though it never answered one before that is over.
-    open_.remove_if([&](const Entry& each) {
-      return each.over != PMIX_SUCCESS && each.group == entry.group && link::is_same(each.proc, proc);
-    });
-    open_.push_back(entry);
-    told.push_back(proc);
+    for (auto& [other, each] : known_)
+      if (each.end && each.told.group == told.group)
+        each.entries.remove_if([&](const Entry& entry) { return link::is_same(entry.proc, proc); });
+    known->entries.push_back({proc});
+    here.push_back(proc);
   }
-  events_.tell({PMIX_GROUP_INVITED, message->leader, message->group, &message->members, nullptr}, told);
-}
-
-void Invited::keep(const InvitationName& name, Told told) {
-  told_.add(name, std::move(told), [this](const InvitationName& each, const Told&) {
-    return std::any_of(open_.begin(), open_.end(), [&](const Entry& entry) { return entry.name == each; });
-  });
+  events_.tell({PMIX_GROUP_INVITED, told.leader, told.group, &told.members, nullptr}, here);
 }
 
 /// It is registered here, perhaps not started yet, and has not ended.
@@ -68,68 +71,80 @@ bool Invited::may_come(const pmix_proc_t& proc) const {
   return state != store::Local::gone && state != store::Local::finalized;
 }
 
-void Invited::answer(const Entry& entry, pmix_status_t status) {
-  if (auto* told = told_.find(entry.name); told != nullptr && told->next) {
-    told->late.emplace_back(entry.proc, status);
-    return;
-  }
-  peers_.send(entry.name.coordinator, RequestType::group_answer,
-              base::encode(InvitationAnswer{entry.name.number, entry.proc, status, {}}), nullptr);
-}
+// ---- what the processes answer
 
 /// The leader that the process names has invited it, or has been elected since: where there is one invitation
 /// it is that.
-std::list<Invited::Entry>::iterator Invited::find(const pmix_proc_t& proc, const link::GroupJoin& message) {
-  auto only = open_.end();
+std::pair<Invited::Known*, std::list<Invited::Entry>::iterator> Invited::find(
+    const pmix_proc_t& proc, const link::GroupJoin& message) {
+  std::pair<Known*, std::list<Entry>::iterator> only{};
   std::size_t count = 0;
-  for (auto entry = open_.begin(); entry != open_.end(); ++entry) {
-    if (entry->group != message.group || !link::is_same(entry->proc, proc)) continue;
-    if (link::is_same(entry->leader, message.leader)) return entry;
-    only = entry;
-    ++count;
+  for (auto& [name, known] : known_) {
+    if (known.told.group != message.group) continue;
+    for (auto entry = known.entries.begin(); entry != known.entries.end(); ++entry) {
+      if (!link::is_same(entry->proc, proc)) continue;
+      only = {&known, entry};
+      if (link::is_same(known.told.leader, message.leader)) return only;
+      ++count;
+    }
   }
-  return count == 1 ? only : open_.end();
+  if (count != 1) only.first = nullptr;
+  return only;
 }
 
 void Invited::join(const Requester& from, const link::GroupJoin& message) {
-  const auto found = find(from.proc(), message);
-  if (found == open_.end()) return from.reply(PMIX_ERR_NOT_FOUND);
-  if (found->has_accepted) return from.reply(PMIX_ERR_EXISTS);
-  if (const auto over = found->over; over != PMIX_SUCCESS) {
-    open_.erase(found);
-    return from.reply(message.accepts != 0 ? over : PMIX_SUCCESS);
+  const auto [known, entry] = find(from.proc(), message);
+  if (known == nullptr) return from.reply(PMIX_ERR_NOT_FOUND);
+  if (entry->joining) return from.reply(PMIX_ERR_EXISTS);
+  const bool accepts = message.accepts != 0;
+  if (accepts && !known->end) return accept(*known, *entry, from, message);
+  known->entries.erase(entry);
+  if (known->end) {
+    const auto status = known->end->made ? PMIX_ERR_NOT_FOUND : known->end->status;
+    return from.reply(accepts ? status : PMIX_SUCCESS);
   }
-  if (message.accepts != 0) return accept(*found, from, message);
-  answer(*found, PMIX_GROUP_INVITE_DECLINED);
-  open_.erase(found);
+  answer(*known, from.proc(), AnswerKind::declines);
   from.answer({PMIX_SUCCESS, {}, {}});
 }
 
-void Invited::accept(Entry& entry, const Requester& from, const link::GroupJoin& message) {
+void Invited::accept(const Known& known, Entry& entry, const Requester& from,
+                     const link::GroupJoin& message) {
   const auto timeout = data::timeout_in(message.directives);
   auto given = data_of(from.proc(), message.directives);
   if (!timeout || !given) return from.reply(PMIX_ERR_BAD_PARAM);
-  entry.has_accepted = true;
-  const auto joining = std::make_shared<Joining>(Joining{from, entry, {0, entry.proc, PMIX_SUCCESS, {}}});
-  if (*given) joining->answer.data.push_back(std::move(**given));
-  joining_.push_back(joining);
-  watch_deadline(joining, data::deadline_after(*timeout, loop_.now()));
-  if (!is_handed_over(entry.name)) send_acceptance(joining);
+  entry.joining =
+      std::make_shared<Joining>(Joining{from, {known.told.name, entry.proc, AnswerKind::accepts, {}}});
+  if (*given) entry.joining->answer.data.push_back(std::move(**given));
+  watch_deadline(entry.joining, data::deadline_after(*timeout, loop_.now()));
+  if (!peers_.is_gone(known.coordinator)) send(known, entry.joining->answer);
 }
 
-void Invited::send_acceptance(const JoiningRef& joining) {
-  const auto name = joining->entry.name;
-  joining->answer.number = name.number;
-  peers_.send(
-      name.coordinator, RequestType::group_answer, base::encode(joining->answer),
-      [this, joining, name](pmix_status_t status, Bytes body) { answered(joining, name, status, body); });
+void Invited::answer(Known& known, const pmix_proc_t& proc, AnswerKind kind) {
+  InvitationAnswer out{known.told.name, proc, kind, {}};
+  peers_.is_gone(known.coordinator) ? known.held.push_back(std::move(out)) : send(known, out);
 }
 
-/// A lost coordinator is followed by another server, whose word counts.
-void Invited::answered(const JoiningRef& joining, const InvitationName& asked, pmix_status_t status,
-                       Bytes body) {
-  if (joining->entry.name != asked || is_handed_over(asked) || status == PMIX_ERR_UNREACH) return;
-  made(joining, status, body);
+void Invited::send(const Known& known, const InvitationAnswer& answer) {
+  peers_.send(known.coordinator, RequestType::group_answer, base::encode(answer),
+              [this, answer, to = known.coordinator](pmix_status_t status, Bytes body) {
+                const auto said =
+                    status == PMIX_SUCCESS ? base::decode<AnswerReply>(body) : weft::fail(Errc::not_found);
+                const bool is_refused = said && said->outcome == AnswerReply::Outcome::not_invited;
+                if (is_refused && !peers_.is_gone(to)) refused(answer);
+              });
+}
+
+void Invited::refused(const InvitationAnswer& answer) {
+  auto* known = known_.find(answer.name);
+  if (known == nullptr || known->end) return;
+  const auto entry = std::find_if(known->entries.begin(), known->entries.end(), [&](const Entry& each) {
+    return each.joining && link::is_same(each.proc, answer.proc);
+  });
+  if (entry == known->entries.end()) return;
+  if (!entry->joining->is_late) entry->joining->from.reply(PMIX_ERR_NOT_FOUND);
+  const auto group = known->told.group;
+  known->entries.erase(entry);
+  memberships_.take_early(group);
 }
 
 void Invited::watch_deadline(const JoiningRef& joining, data::Deadline until) {
@@ -137,168 +152,145 @@ void Invited::watch_deadline(const JoiningRef& joining, data::Deadline until) {
   joining->deadline = std::make_unique<Timer>(loop_, *until, [this, weak = std::weak_ptr(joining)] {
     const auto open = weak.lock();
     if (!open) return;
-    open->is_over = true;
+    open->is_late = true;
     open->from.reply(PMIX_ERR_TIMEOUT);
-    answer(open->entry, PMIX_GROUP_INVITE_FAILED);
+    if (auto* known = known_.find(open->answer.name)) answer(*known, open->answer.proc, AnswerKind::fails);
   });
 }
 
 /// A process here has joined a group that is new, and has not been told yet that it is made. Members that an
 /// invitation adds are told by a change of the group.
 bool Invited::awaits(const std::string& group) const {
-  return std::any_of(joining_.begin(), joining_.end(), [&](const JoiningRef& each) {
-    const auto* told = told_.find(each->entry.name);
-    return each->entry.group == group && told != nullptr && !told->terms.is_extension;
+  return std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
+    const auto& [name, known] = each;
+    return known.told.group == group && !known.told.terms.is_extension && !known.end &&
+           std::any_of(known.entries.begin(), known.entries.end(),
+                       [](const Entry& entry) { return entry.joining != nullptr; });
   });
+}
+
+std::size_t Invited::joining() const noexcept {
+  std::size_t out = 0;
+  for (const auto& [name, known] : known_)
+    for (const auto& entry : known.entries) out += entry.joining ? 1 : 0;
+  return out;
+}
+
+void Invited::lose(const pmix_proc_t& proc) {
+  std::vector<std::string> groups;
+  for (auto& [name, known] : known_) {
+    const auto lost =
+        known.entries.remove_if([&](const Entry& each) { return link::is_same(each.proc, proc); });
+    if (lost == 0 || known.end) continue;
+    answer(known, proc, AnswerKind::fails);
+    groups.push_back(known.told.group);
+  }
+  for (const auto& group : groups) memberships_.take_early(group);
+}
+
+// ---- the end
+
+/// Processes that have not answered get the same when they do.
+void Invited::end(const InvitationEnd& end) {
+  auto* known = known_.find(end.name);
+  if (known == nullptr || known->end) return;
+  known->end = end;
+  Procs told;
+  std::vector<JoiningRef> joining;
+  for (const auto& entry : known->entries) {
+    const bool has_heard = entry.joining && entry.joining->is_late;
+    if (!has_heard && !link::is_same(entry.proc, end.leader)) told.push_back(entry.proc);
+    if (entry.joining) joining.push_back(entry.joining);
+  }
+  known->entries.remove_if([](const Entry& entry) { return entry.joining != nullptr; });
+  const auto group = known->told.group;
+  if (!end.made) {
+    data::Infos more;
+    more.add(PMIX_JOB_TERM_STATUS, data::Value::of_status(end.status));
+    events_.tell({PMIX_GROUP_CONSTRUCT_ABORT, end.leader, group, nullptr, nullptr}, told, &more);
+  }
+  // Also for members that have ended since: this node takes part in what the group does without them.
+  const bool has_members =
+      end.made &&
+      !peers_.by_node(link::procs_of(end.made->group.members).value_or(Procs()))[peers_.self()].empty();
+  if (has_members) groups_.take(*end.made);
+  for (const auto& each : joining) this->end(each, end);
+  memberships_.take_early(group);
 }
 
 /// The group may have been made while the process gave up: then the others have it as a member, and it
 /// leaves.
-void Invited::made(const JoiningRef& joining, pmix_status_t status, Bytes body) {
+void Invited::end(const JoiningRef& joining, const InvitationEnd& end) {
   joining->deadline.reset();
-  joining_.remove(joining);
-  erase(joining->entry);
-  const auto group = status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
-  if (status == PMIX_SUCCESS && !group) status = PMIX_ERR_UNPACK_FAILURE;
-  if (auto* told = told_.find(joining->entry.name); group && told != nullptr)
-    told->made.assign(body.begin(), body.end());
-  keep_failure(joining->entry.name, status);
-  if (!joining->is_over) {
-    groups_.admit(joining->from, status, group ? *group : MadeGroup{});
-  } else if (group) {
-    groups_.take(*group);
-    memberships_.leave({joining->from.connection, 0}, {group->name, {}});
+  const bool is_member = end.made && link::holds(end.made->group.members, joining->answer.proc);
+  if (!joining->is_late) {
+    if (is_member) return groups_.admit(joining->from, PMIX_SUCCESS, *end.made);
+    return joining->from.reply(end.made ? PMIX_ERR_NOT_FOUND : end.status);
   }
-  memberships_.take_early(joining->entry.group);
-}
-
-void Invited::lose(const pmix_proc_t& proc) {
-  for (const auto& entry : open_)
-    if (link::is_same(entry.proc, proc) && entry.over == PMIX_SUCCESS)
-      answer(entry, PMIX_GROUP_INVITE_FAILED);
-  open_.remove_if([&](const Entry& each) { return link::is_same(each.proc, proc); });
-  std::vector<std::string> groups;
-  joining_.remove_if([&](const JoiningRef& each) {
-    const bool is_its = link::is_same(each->entry.proc, proc);
-    if (is_its) groups.push_back(each->entry.group);
-    return is_its;
-  });
-  for (const auto& group : groups) memberships_.take_early(group);
-}
-
-/// The others hear the same if the coordinator is lost before it has told them. PMIX_ERR_NOT_FOUND: it has
-/// ended well, without a process of this node.
-void Invited::keep_failure(const InvitationName& name, pmix_status_t status) {
-  auto* told = told_.find(name);
-  if (told != nullptr && status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) told->failed = status;
-}
-
-void Invited::end(const InvitationName& name, pmix_status_t status) {
-  keep_failure(name, status);
-  std::size_t over = 0;
-  for (auto& entry : open_) {
-    if (entry.name == name && !entry.has_accepted) entry.over = status;
-    if (entry.over != PMIX_SUCCESS) ++over;
-  }
-  // The oldest ones go: their processes never answered.
-  open_.remove_if(
-      [&](const Entry& entry) { return entry.over != PMIX_SUCCESS && over > most_over && over-- != 0; });
-}
-
-void Invited::erase(const Entry& entry) {
-  open_.remove_if(
-      [&](const Entry& each) { return each.name == entry.name && link::is_same(each.proc, entry.proc); });
+  if (is_member) memberships_.leave({joining->from.connection, 0}, {end.made->name, {}});
 }
 
 // ---- the coordinator is lost
 
-std::vector<Invited::Orphan> Invited::waiting_for_node(NodeNumber node) const {
-  std::vector<Orphan> out;
-  for (const auto& [name, told] : told_) {
-    const bool is_open = std::any_of(open_.begin(), open_.end(), [&, &name = name](const Entry& entry) {
-      return entry.name == name && entry.over == PMIX_SUCCESS;
-    });
-    if (is_open && told.next.value_or(name.coordinator) == node) out.push_back({name, told.members});
+bool Invited::has_undecided() const {
+  return std::any_of(known_.begin(), known_.end(), [this](const auto& each) {
+    return is_open(each.second) && peers_.is_gone(each.second.coordinator);
+  });
+}
+
+std::vector<InvitationItem> Invited::items() const {
+  std::vector<InvitationItem> out;
+  for (const auto& [name, known] : known_) {
+    if (!peers_.is_gone(name.first)) continue;
+    const bool is_orphan = peers_.is_gone(known.coordinator);
+    InvitationItem item{is_orphan && is_open(known), known.told,
+                        is_orphan ? peers_.self() : known.coordinator, !is_orphan, known.end};
+    Procs invited;
+    if (is_open(known))
+      for (const auto& entry : known.entries)
+        if (!entry.joining || !entry.joining->is_late) invited.push_back(entry.proc);
+    item.told.invited = link::runs_of(invited);
+    out.push_back(std::move(item));
   }
   return out;
 }
 
-/// Servers look for another coordinator: what the lost one has sent late does not count, and processes wait
-/// for their word.
-bool Invited::is_handed_over(const InvitationName& name) const {
-  const auto* told = told_.find(name);
-  return told != nullptr && told->next.has_value();
-}
-
-std::optional<OrphanPart> Invited::hand_over(const InvitationName& name, NodeNumber next) {
-  auto* told = told_.find(name);
-  if (told == nullptr) {
-    // What the lost coordinator has sent may still come, and counts for no other node: no process of this one
-    // is invited.
-    Told nothing;
-    nothing.next = next;
-    keep(name, std::move(nothing));
-    return std::nullopt;
-  }
-  const bool has_it_already = std::exchange(told->next, next) == next;
-  if (told->group.empty() || has_it_already) return std::nullopt;
-  Procs invited;
-  for (const auto& entry : open_)
-    if (entry.name == name && entry.over == PMIX_SUCCESS) invited.push_back(entry.proc);
-  return OrphanPart{told->group, told->leader, link::runs_of(invited), told->members, told->terms,
-                    told->made,  told->failed};
-}
-
-void Invited::be_over(const OrphanAdopted& word) {
-  const auto& name = word.name;
-  const bool is_made = !word.made.empty();
-  const auto code = word.failed == PMIX_GROUP_LEADER_FAILED ? word.failed : PMIX_GROUP_CONSTRUCT_ABORT;
-  for (const auto& entry : open_)
-    if (entry.name == name && entry.over == PMIX_SUCCESS && !is_made)
-      events_.tell({code, entry.leader, entry.group, nullptr, &entry.leader}, {entry.proc});
-  const auto joining = joining_;
-  for (const auto& each : joining)
-    if (each->entry.name == name) made(each, is_made ? PMIX_SUCCESS : word.failed, word.made);
-  end(name, is_made ? PMIX_ERR_NOT_FOUND : word.failed);
-}
-
-void Invited::adopted(NodeNumber by, const OrphanAdopted& word) {
-  auto* found = told_.find(word.name);
-  if (found == nullptr || found->next != by) return;
-  if (word.number == 0) return be_over(word);
-  const InvitationName now{by, word.number};
-  auto told = std::move(*found);
-  told_.erase(word.name);
-  told.next.reset();
-  const auto late = std::exchange(told.late, {});
-  for (auto& entry : open_)
-    if (entry.name == word.name) entry.name = now;
-  for (const auto& [proc, status] : late) answer({now, told.group, told.leader, proc}, status);
-  keep(now, std::move(told));
-  const auto joining = joining_;
-  for (const auto& each : joining) {
-    if (each->entry.name != word.name) continue;
-    each->entry.name = now;
-    if (!each->is_over) {
-      send_acceptance(each);
+void Invited::settle(std::vector<InvitationItem> decided) {
+  for (auto& item : decided) {
+    const bool is_valid = jobs_.may_be_named(item.told.members) && jobs_.may_be_named(item.told.invited);
+    auto* known = known_.find(item.told.name);
+    if (known == nullptr || !is_valid) continue;
+    invitations_.settle(item);
+    if (item.end) {
+      end(*item.end);
       continue;
     }
-    answer(each->entry, PMIX_GROUP_INVITE_FAILED);
-    joining_.remove(each);
-    erase(each->entry);
-    memberships_.take_early(each->entry.group);
+    known->told.members = std::move(item.told.members);
+    if (known->coordinator != item.coordinator) follow(*known, item.coordinator);
   }
+}
+
+void Invited::follow(Known& known, NodeNumber coordinator) {
+  known.coordinator = coordinator;
+  for (const auto& each : std::exchange(known.held, {})) send(known, each);
+  for (const auto& entry : known.entries)
+    if (entry.joining && !entry.joining->is_late) send(known, entry.joining->answer);
 }
 
 FencePart Invited::part_in(const FenceName& name) const {
   const auto procs = jobs_.procs_of(name.procs);
   return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
-    const bool is_awaited = std::any_of(open_.begin(), open_.end(), [&](const Entry& each) {
-      return !each.has_accepted && each.over == PMIX_SUCCESS && each.name.number == name.generation &&
-             link::is_same(each.proc, proc) && each.group == name.operation.group &&
-             name.operation.kind == OperationName::Kind::invitation;
-    });
+    const bool is_awaited =
+        name.operation.kind == OperationName::Kind::invitation &&
+        std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
+          const auto& known = each.second;
+          return each.first.number == name.generation && known.told.group == name.operation.group &&
+                 !known.end &&
+                 std::any_of(known.entries.begin(), known.entries.end(), [&](const Entry& entry) {
+                   return !entry.joining && link::is_same(entry.proc, proc);
+                 });
+        });
     return !is_awaited && !questions_.is_asked(proc, to_text(name.operation));
   });
 }

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of this node that are invited to a group, and what they answer. The leader's side is
+// The processes of this node that are invited to a group, and what they answer. The coordinator's side is
 // invitations.hpp. The loop's thread only.
 //
-// The call of a process that accepts waits until the group is made or is not: its server's message to the
-// leader's waits for its reply. So a leader's node that is lost ends it.
+// The call of a process that accepts waits until the coordinator says how the invitation has ended
+// (group_over). When the coordinator's node is lost a view says it in its place (cluster/views.hpp):
+//
+//   one of the servers has heard how it has ended     so it has ended for all
+//   none has                                          a coordinator is named, the lowest node with processes
+//                                                     that may still come: their answers go there, once more
+//
+// Each message of an invitation carries what a coordinator has to know, and each server keeps it.
+// Source: RFC 0033, "leader failure".
 #pragma once
 
 #include <list>
@@ -11,7 +18,7 @@
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/groups/handlers/questions.hpp"
-#include "core/server/groups/invitation/invitation.hpp"
+#include "core/server/groups/invitation/invitations.hpp"
 #include "core/server/groups/membership/memberships.hpp"
 #include "core/server/groups/operation/groups.hpp"
 #include "core/server/groups/table/group_events.hpp"
@@ -19,86 +26,64 @@
 
 namespace weft::server {
 
-class Invited {
+class Invited final : ViewRoomOf<InvitationItem> {
  public:
-  /// So many are remembered: answers to invitations that ended before, and invitations that no process here
-  /// is in any more. Beyond that the oldest are forgotten: a process that answers then gets
-  /// PMIX_ERR_NOT_FOUND, and of a lost coordinator's invitation this server knows nothing.
-  static constexpr std::size_t most_over = 1024;
+  /// So many are remembered, with their ends. Beyond that the oldest are forgotten: a process that answers then
+  /// gets PMIX_ERR_NOT_FOUND, and of a lost coordinator's invitation this server knows nothing.
+  static constexpr std::size_t most_known = 1024;
 
   Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions, GroupEvents& events,
-          Groups& groups, Memberships& memberships);
+          Groups& groups, Memberships& memberships, Invitations& invitations);
 
   /// A process answers an invitation.
   void join(const Requester& from, const link::GroupJoin& message);
   /// A process of this node has ended, or has finalized.
   void lose(const pmix_proc_t& proc);
-  // Invitations whose coordinator is lost (orphans.hpp).
-  struct Orphan {
-    InvitationName name;
-    link::RankRuns members;
-  };
-  /// Those that wait for a word of that node.
-  std::vector<Orphan> waiting_for_node(NodeNumber node) const;
-  /// What this node knows of it. From here on it does not hear the old coordinator any more, and waits for
-  /// `next`. Nothing: it knows nothing.
-  std::optional<OrphanPart> hand_over(const InvitationName& name, NodeNumber next);
-  /// It has ended: with a group, or without.
-  void be_over(const OrphanAdopted& word);
-  /// The word of the server that follows.
-  void adopted(NodeNumber by, const OrphanAdopted& word);
 
   /// This node's part in an invitation that another node has named, or in a question to its processes.
   FencePart part_in(const FenceName& name) const;
   /// Processes of this node that have accepted, and have not heard what came of it.
-  std::size_t joining() const noexcept { return joining_.size(); }
+  std::size_t joining() const noexcept;
 
  private:
-  struct Entry {
-    InvitationName name;
-    std::string group;
-    pmix_proc_t leader;
-    pmix_proc_t proc;
-    bool has_accepted = false;
-    pmix_status_t over = PMIX_SUCCESS;  ///< it has ended so without this process, which does not know yet
-  };
-  /// A process that has accepted, until the answer.
+  /// A process that has accepted.
   struct Joining {
     Requester from;
-    Entry entry;
     InvitationAnswer answer;
-    bool is_over = false;  ///< its deadline has passed
+    bool is_late = false;  ///< its deadline has passed, and it has its reply
     std::unique_ptr<Timer> deadline{};
   };
-  /// What the coordinator has told of an invitation with processes of this node.
-  struct Told {
-    std::string group{};  ///< empty: nothing, and it does not hear the coordinator any more
-    pmix_proc_t leader{};
-    link::RankRuns members{};
-    InvitationTerms terms{};
-    std::optional<NodeNumber> next{};  ///< the coordinator is lost, and that server follows it
-    std::vector<std::byte> made{};
-    pmix_status_t failed = PMIX_SUCCESS;  ///< it has ended so
-    /// Answers that came meanwhile, for the server that follows: it counts on these processes.
-    std::vector<std::pair<pmix_proc_t, pmix_status_t>> late{};
-  };
   using JoiningRef = std::shared_ptr<Joining>;
+  struct Entry {
+    pmix_proc_t proc;
+    JoiningRef joining{};  ///< null: it has not answered
+  };
+  /// An invitation with processes of this node.
+  struct Known {
+    InvitationMessage told;  ///< the last
+    NodeNumber coordinator = 0;
+    std::list<Entry> entries{};  ///< until the process has heard how it ends, or has ended or declined
+    std::optional<InvitationEnd> end{};
+    std::vector<InvitationAnswer> held{};  ///< answers for the coordinator that follows a lost one
+  };
 
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
-  std::list<Entry>::iterator find(const pmix_proc_t& proc, const link::GroupJoin& message);
-  void accept(Entry& entry, const Requester& from, const link::GroupJoin& message);
-  void send_acceptance(const JoiningRef& joining);
+  std::pair<Known*, std::list<Entry>::iterator> find(const pmix_proc_t& proc, const link::GroupJoin& message);
+  void accept(const Known& known, Entry& entry, const Requester& from, const link::GroupJoin& message);
+  void answer(Known& known, const pmix_proc_t& proc, InvitationAnswer::Kind kind);
+  void send(const Known& known, const InvitationAnswer& answer);
   void watch_deadline(const JoiningRef& joining, data::Deadline until);
-  void answered(const JoiningRef& joining, const InvitationName& asked, pmix_status_t status, Bytes body);
-  void made(const JoiningRef& joining, pmix_status_t status, Bytes body);
+  void refused(const InvitationAnswer& answer);
+  void end(const InvitationEnd& end);
+  void end(const JoiningRef& joining, const InvitationEnd& end);
+  void follow(Known& known, NodeNumber coordinator);
   bool awaits(const std::string& group) const;
-  void keep(const InvitationName& name, Told told);
-  bool is_handed_over(const InvitationName& name) const;
-  void answer(const Entry& entry, pmix_status_t status);
   bool may_come(const pmix_proc_t& proc) const;
-  void erase(const Entry& entry);
-  void end(const InvitationName& name, pmix_status_t status);
-  void keep_failure(const InvitationName& name, pmix_status_t status);
+  static bool is_open(const Known& known) { return !known.end && !known.entries.empty(); }
+
+  bool has_undecided() const override;
+  std::vector<InvitationItem> items() const override;
+  void settle(std::vector<InvitationItem> decided) override;
 
   Loop& loop_;
   const Jobs& jobs_;
@@ -107,9 +92,8 @@ class Invited {
   GroupEvents& events_;
   Groups& groups_;
   Memberships& memberships_;
-  std::list<Entry> open_;  ///< until the process has heard how it ends, or has ended itself
-  std::list<JoiningRef> joining_;
-  Latest<InvitationName, Told, most_over> told_;  ///< those that processes here are in are not forgotten
+  Invitations& invitations_;
+  Latest<InvitationName, Known, most_known> known_;  ///< those that are open are not forgotten
 };
 
 }  // namespace weft::server

@@ -9,27 +9,26 @@
 
 #include "core/data/types/array.hpp"
 #include "core/server/fences/local_part.hpp"
-#include "core/server/groups/membership/memberships.hpp"
 
 namespace weft::server {
 namespace {
 
-constexpr unsigned most_tries = 8;
-
-/// A server's reply to a call of a process whose job it does not know.
-constexpr pmix_status_t job_unknown = PMIX_ERR_NOT_SUPPORTED;
 /// Until a node of the job is asked once more, where the job is not registered yet.
 constexpr std::chrono::milliseconds registration_pause{20};
 
 }  // namespace
 
 Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
-                       const OpenOperations& operations)
-    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups), operations_(operations) {
+                       const OpenOperations& operations, Gatherings& gatherings)
+    : loop_(loop),
+      jobs_(jobs),
+      peers_(peers),
+      groups_(groups),
+      operations_(operations),
+      gatherings_(gatherings) {
+  peers_.add_view_room(*this);
   peers_.on(RequestType::group_bootstrap,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
-  peers_.on(RequestType::group_bootstrapped,
-            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_inquiry(body, reply); });
 }
 
 bool Bootstraps::is_for(const link::GroupConstruct& message) {
@@ -68,33 +67,39 @@ void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
       if (const auto open = weak.lock()) give_up(open, PMIX_ERR_TIMEOUT);
     });
   }
-  send(waiting, 0);
+  send(waiting);
 }
 
-void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
+void Bootstraps::send(const WaitingRef& waiting) {
+  waiting->waits_for_view = false;
   waiting->place = place_of(*waiting);
-  peers_.send(
-      waiting->place, RequestType::group_bootstrap, base::encode(waiting->call),
-      [this, waiting, tries](pmix_status_t status, Bytes body) { ready(waiting, status, body, tries); });
+  peers_.send(waiting->place, RequestType::group_bootstrap, base::encode(waiting->call),
+              [this, waiting](pmix_status_t status, Bytes body) { replied(waiting, status, body); });
 }
 
-void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries) {
-  if (!waiting->at) return;  // it has given up
-  if (status == job_unknown && body.empty()) return look_elsewhere(waiting, tries);
-  if (status == PMIX_ERR_UNREACH && tries < most_tries) {
-    waiting->call.is_again = true;
-    waiting->call.lost = waiting->place;
-    return send(waiting, tries + 1);
-  }
+void Bootstraps::replied(const WaitingRef& waiting, pmix_status_t status, Bytes body) {
+  if (!waiting->at) return;                            // it has given up
+  if (is_orphan(*waiting)) return peers_.want_view();  // which decides, whatever the lost server has said
+  const auto reply =
+      status == PMIX_SUCCESS ? base::decode<BootstrapReply>(body) : weft::fail(Errc::not_found);
+  if (reply && reply->outcome == BootstrapReply::Outcome::job_unknown) return look_elsewhere(waiting);
+  if (status == PMIX_SUCCESS) status = reply ? reply->status : PMIX_ERR_UNPACK_FAILURE;
+  finish(waiting, status, reply ? reply->members : link::RankRuns());
+}
+
+void Bootstraps::finish(const WaitingRef& waiting, pmix_status_t status, const link::RankRuns& runs) {
   erase(waiting);
   waiting->deadline.reset();
-  const auto answer = base::decode<BootstrapMembers>(body);
-  auto members = answer ? link::procs_of(answer->members) : weft::fail(Errc::corrupt);
+  auto members = link::procs_of(runs);
   if (status == PMIX_SUCCESS && !members) status = PMIX_ERR_UNPACK_FAILURE;
   if (status != PMIX_SUCCESS) return waiting->from.reply(status);
-  keep_ready(waiting->call.group, *members);
+  latest_members_.add(waiting->call.group, *members, [this](const std::string& name, const Procs& of_it) {
+    return is_under_way(name, of_it);
+  });
   waiting->message.procs = std::move(*members);
-  ready_(waiting->from, std::move(waiting->message));
+  auto& message = waiting->message;  // with all members
+  gatherings_.enter(waiting->from, {OperationName::Kind::construct, std::move(message.group)},
+                    std::move(message.procs), std::move(message.directives));
 }
 
 void Bootstraps::erase(const WaitingRef& waiting) {
@@ -103,16 +108,15 @@ void Bootstraps::erase(const WaitingRef& waiting) {
 }
 
 /// The server of a node of the job will know it; any other is passed over, by all callers of the job alike.
-void Bootstraps::look_elsewhere(const WaitingRef& waiting, unsigned tries) {
+void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
   const auto nodes = jobs_.nodes_of(whole_job(link::nspace_of(waiting->call.proc)));
   if (!std::binary_search(nodes.begin(), nodes.end(), waiting->place)) {
     waiting->passed_over.insert(waiting->place);
-    return send(waiting, tries);
+    return send(waiting);
   }
-  waiting->pause =
-      std::make_unique<Timer>(loop_, registration_pause, [this, weak = std::weak_ptr(waiting), tries] {
-        if (const auto open = weak.lock(); open && open->at) send(open, tries);
-      });
+  waiting->pause = std::make_unique<Timer>(loop_, registration_pause, [this, weak = std::weak_ptr(waiting)] {
+    if (const auto open = weak.lock(); open && open->at) send(open);
+  });
 }
 
 /// The others are told, too: they wait for this process.
@@ -143,86 +147,35 @@ NodeNumber Bootstraps::place_of(const Waiting& waiting) const {
 void Bootstraps::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   auto call = base::decode<BootstrapCall>(body);
   const auto members = call ? link::procs_of(call->members) : weft::fail(Errc::corrupt);
-  if (members && jobs_.find(link::nspace_of(call->proc)) == nullptr) return reply(job_unknown, {});
+  const auto answer = [reply](const BootstrapReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
+  if (members && jobs_.find(link::nspace_of(call->proc)) == nullptr)
+    return answer({BootstrapReply::Outcome::job_unknown});
   if (!members || peers_.node_of(call->proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
-  if (call->status != PMIX_SUCCESS) {
-    const auto search = std::find_if(searches_.begin(), searches_.end(), [&](const auto& each) {
-      return each->call.group == call->group && link::is_same(each->call.proc, call->proc);
-    });
-    if (search != searches_.end()) {
-      (*search)->given_up = call->status;
-      return reply(PMIX_SUCCESS, {});
-    }
-  }
-  const bool may_follow = call->status == PMIX_SUCCESS && call->is_again;
-  may_follow ? follow(std::move(*call), reply) : add(std::move(*call), reply);
-}
-
-void Bootstraps::follow(BootstrapCall call, const Rpc::Reply& reply) {
-  const auto inquiry = base::encode(BootstrapInquiry{call.group, call.lost});
-  const auto nodes = peers_.nodes();
-  const auto search = std::make_shared<Search>(Search{std::move(call), reply, nodes.size()});
-  searches_.push_back(search);
-  for (const auto node : nodes)
-    peers_.send(
-        node, RequestType::group_bootstrapped, inquiry, [this, search](pmix_status_t status, Bytes body) {
-          --search->left;
-          if (!search->reply) return;  // it has followed
-          const auto& own = search->call;
-          const auto known =
-              status == PMIX_SUCCESS ? base::decode<BootstrapMembers>(body) : weft::fail(Errc::not_found);
-          const bool is_in = known && link::holds(known->members, own.proc);
-          if (!is_in && search->left != 0) return;
-          searches_.remove(search);
-          const auto answer = std::exchange(search->reply, nullptr);
-          if (is_in) return answer(PMIX_SUCCESS, body);
-          add(own, answer);
-          if (!search->given_up) return;
-          auto ended = own;
-          ended.status = *search->given_up;
-          add(std::move(ended), [](pmix_status_t, Bytes) {});
-        });
-}
-
-void Bootstraps::keep_ready(const std::string& group, const Procs& members) {
-  latest_members_.add(group, members, [this](const std::string& name, const Procs& of_it) {
-    return is_under_way(name, of_it);
-  });
+  add(std::move(*call), answer);
 }
 
 bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
   return operations_.is_constructing(group, groups_.set_of_group(members));
 }
 
-/// What the lost server has sent to this one is handled before the request to it fails.
-void Bootstraps::answer_inquiry(Bytes body, const Rpc::Reply& reply) {
-  const auto inquiry = base::decode<BootstrapInquiry>(body);
-  if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto tell = [this, group = inquiry->group, reply](pmix_status_t, Bytes) {
-    const auto* members = latest_members_.find(group);
-    if (members == nullptr || !is_under_way(group, *members)) return reply(PMIX_ERR_NOT_FOUND, {});
-    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(*members)}));
-  };
-  peers_.send(inquiry->lost, RequestType::group_find, base::encode(GroupInquiry{inquiry->group}), tell);
-}
-
-void Bootstraps::add(BootstrapCall call, const Rpc::Reply& reply) {
-  if (const auto failure = take_failure(call)) return reply(*failure, {});
+void Bootstraps::add(BootstrapCall call, const Reply& reply) {
+  using Outcome = BootstrapReply::Outcome;
+  if (const auto failure = take_failure(call)) return reply({Outcome::ended, *failure});
   const auto is_its = [&](const Caller& each) { return link::is_same(each.call.proc, call.proc); };
   if (call.status != PMIX_SUCCESS) {
     const auto open = boots_.find(call.group);
     const bool has_called =
         open != boots_.end() && std::any_of(open->second.callers.begin(), open->second.callers.end(), is_its);
     if (has_called) end(open, call.status);
-    return reply(PMIX_SUCCESS, {});
+    return reply({});
   }
   const auto at = boots_.try_emplace(call.group, Boot{.since = loop_.now()}).first;
   auto& boot = at->second;
   for (const auto& each : boot.callers) {
-    if (is_its(each)) return reply(PMIX_ERR_EXISTS, {});
+    if (is_its(each)) return reply({Outcome::ended, PMIX_ERR_EXISTS});
     const bool disagree = call.leaders != 0 && each.call.leaders != 0 && call.leaders != each.call.leaders;
     if (!disagree) continue;
-    reply(PMIX_ERR_BAD_PARAM, {});
+    reply({Outcome::ended, PMIX_ERR_BAD_PARAM});
     return end(at, PMIX_ERR_BAD_PARAM);
   }
   watch();
@@ -290,13 +243,12 @@ void Bootstraps::look(BootAt at) {
   };
   const auto called = std::count_if(boot.callers.begin(), boot.callers.end(), is_member);
   if (static_cast<std::size_t>(called) != members.size()) return;
-  const auto bytes = base::encode(BootstrapMembers{link::runs_of(order)});
+  const BootstrapReply all{BootstrapReply::Outcome::ended, PMIX_SUCCESS, link::runs_of(order)};
   const auto callers = std::move(boot.callers);
   boots_.erase(at);
-  for (const auto& caller : callers) {
-    const bool is_in = is_member(caller);
-    caller.reply(is_in ? PMIX_SUCCESS : PMIX_ERR_NOT_A_MEMBER, is_in ? bytes : std::vector<std::byte>());
-  }
+  for (const auto& caller : callers)
+    caller.reply(is_member(caller) ? all
+                                   : BootstrapReply{BootstrapReply::Outcome::ended, PMIX_ERR_NOT_A_MEMBER});
 }
 
 void Bootstraps::end(BootAt at, pmix_status_t status) {
@@ -305,7 +257,7 @@ void Bootstraps::end(BootAt at, pmix_status_t status) {
   auto owed = members_of(boot);
   for (const auto& caller : boot.callers) {
     std::erase_if(owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, caller.call.proc); });
-    caller.reply(status, {});
+    caller.reply({BootstrapReply::Outcome::ended, status});
   }
   if (owed.empty()) return;
   failed_.add(ended.key(), {status, std::move(owed)});
@@ -321,6 +273,40 @@ std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call)
 }
 
 // ---- losses
+
+bool Bootstraps::has_undecided() const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [this](const WaitingRef& waiting) { return is_orphan(*waiting); });
+}
+
+std::vector<BootstrapItem> Bootstraps::items() const {
+  std::map<std::string, BootstrapItem> out;
+  for (const auto& waiting : waiting_) {
+    waiting->waits_for_view = is_orphan(*waiting);
+    if (waiting->waits_for_view)
+      out.try_emplace(waiting->call.group, BootstrapItem{true, waiting->call.group});
+  }
+  for (const auto& [group, members] : latest_members_)
+    if (is_under_way(group, members))
+      out.try_emplace(group, BootstrapItem{false, group})
+          .first->second.ready.push_back(link::runs_of(members));
+  std::vector<BootstrapItem> items;
+  for (auto& [group, item] : out) items.push_back(std::move(item));
+  return items;
+}
+
+void Bootstraps::settle(std::vector<BootstrapItem> decided) {
+  for (const auto& item : decided) {
+    const auto open = waiting_;
+    for (const auto& waiting : open) {
+      if (!waiting->at || !waiting->waits_for_view || waiting->call.group != item.group) continue;
+      const auto ready = std::find_if(
+          item.ready.begin(), item.ready.end(),
+          [&](const link::RankRuns& members) { return link::holds(members, waiting->call.proc); });
+      ready != item.ready.end() ? finish(waiting, PMIX_SUCCESS, *ready) : send(waiting);
+    }
+  }
+}
 
 /// Of a named process that has finalized on another node, or has ended before its PMIx_Init, no server may
 /// have told this one.

@@ -12,9 +12,9 @@
 //           callers of one job meet, and those of several jobs where all of their servers know these jobs.
 // Order     Leaders by namespace and rank, each before the members that it has added.
 // Loss      A caller that ends or gives up, and a process that a leader has named and that ends, end it for
-//           all; with PMIX_GROUP_OPTIONAL a named process is left out. When that server's node is lost, the
-//           callers' servers begin again with the next. Some of them may have its reply: the next one asks
-//           all first.
+//           all; with PMIX_GROUP_OPTIONAL a named process is left out. When that server's node is lost, a view
+//           says for each call that waits for it whether one of the servers has had its reply for a group with
+//           this caller: then that is the reply, else the call goes to the next server in that order.
 // Source: PMIx Standard, chapter "Process Sets and Groups", "Bootstrap method".
 #pragma once
 
@@ -31,7 +31,7 @@
 
 #include "core/server/connections/requester.hpp"
 #include "core/server/fences/fences.hpp"
-#include "core/server/groups/operation/groups.hpp"
+#include "core/server/groups/operation/gatherings.hpp"
 #include "core/server/groups/table/peer_calls.hpp"
 #include "core/server/operations/latest.hpp"
 
@@ -39,51 +39,56 @@ namespace weft::server {
 
 /// A process has called, or will not be there any more.
 struct BootstrapCall {
-  static constexpr std::uint16_t wire_version = 2;
+  static constexpr std::uint16_t wire_version = 3;
   std::string group;
   pmix_proc_t proc{};
   pmix_status_t status = PMIX_SUCCESS;  ///< another: why it is gone
   std::uint64_t leaders = 0;            ///< how many there are, of a leader; 0: it was added by one
   link::RankRuns members;               ///< of a leader: itself, and those that it adds
   bool is_optional = false;
-  bool is_again = false;  ///< another server was lost before it had replied
-  NodeNumber lost = 0;    ///< that one
 };
 template <class Archive>
 void fields(Archive& archive, BootstrapCall& m) {
-  archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional, m.is_again, m.lost);
-}
-
-/// Has the lost server brought together a group whose construct is under way at the receiver? Replied to with
-/// BootstrapMembers.
-struct BootstrapInquiry {
-  static constexpr std::uint16_t wire_version = 1;
-  std::string group;
-  NodeNumber lost = 0;
-};
-template <class Archive>
-void fields(Archive& archive, BootstrapInquiry& m) {
-  archive(m.group, m.lost);
+  archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional);
 }
 
 /// The reply.
-struct BootstrapMembers {
+struct BootstrapReply {
   static constexpr std::uint16_t wire_version = 1;
-  link::RankRuns members;
+  enum class Outcome : std::uint8_t {
+    ended,        ///< with a status for the process
+    job_unknown,  ///< to that server: it hears of no end of the job's processes
+  };
+  Outcome outcome = Outcome::ended;
+  pmix_status_t status = PMIX_SUCCESS;
+  link::RankRuns members{};  ///< of PMIX_SUCCESS
 };
 template <class Archive>
-void fields(Archive& archive, BootstrapMembers& m) {
-  archive(m.members);
+void fields(Archive& archive, BootstrapReply& m) {
+  archive(m.outcome, m.status, m.members);
+}
+inline bool is_valid(const BootstrapReply& m) {
+  return m.outcome <= BootstrapReply::Outcome::job_unknown;
 }
 
-class Bootstraps {
+/// What a server knows of a bootstrap whose server may be lost, and what a view makes of that (ViewRoomOf).
+struct BootstrapItem {
+  bool is_open = false;  ///< calls wait there for a lost server
+  std::string group;
+  std::vector<link::RankRuns> ready{};  ///< the members of each group whose construct is under way
+
+  const std::string& key() const { return group; }
+  void add(BootstrapItem other) { ready.insert(ready.end(), other.ready.begin(), other.ready.end()); }
+};
+template <class Archive>
+void fields(Archive& archive, BootstrapItem& m) {
+  archive(m.is_open, m.group, m.ready);
+}
+
+class Bootstraps final : ViewRoomOf<BootstrapItem> {
  public:
   Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
-             const OpenOperations& operations);
-
-  /// The members are known: message.procs names them all.
-  using OnReady = std::function<void(const Requester&, link::GroupConstruct message)>;
-  void on_ready(OnReady ready) { ready_ = std::move(ready); }
+             const OpenOperations& operations, Gatherings& gatherings);
 
   static bool is_for(const link::GroupConstruct& message);
   void enter(const Requester& from, link::GroupConstruct message);
@@ -109,12 +114,14 @@ class Bootstraps {
         at{};                            ///< in waiting_; nothing: it has ended
     std::set<NodeNumber> passed_over{};  ///< nodes whose servers do not know the process's job
     std::unique_ptr<Timer> pause{};
+    bool waits_for_view = false;  ///< its place is lost, and that has been reported
   };
   using WaitingRef = std::shared_ptr<Waiting>;
   /// At the server that brings them together.
+  using Reply = std::function<void(const BootstrapReply&)>;
   struct Caller {
     BootstrapCall call;
-    Rpc::Reply reply;
+    Reply reply;
   };
   struct Boot {
     std::vector<Caller> callers{};
@@ -134,26 +141,16 @@ class Bootstraps {
   };
   static constexpr std::chrono::seconds watch_period{2};
   static constexpr std::size_t most_names = 1024;  ///< that are remembered
-  /// Whether a call that another server was to bring together belongs to a group that it has.
-  struct Search {
-    BootstrapCall call;
-    Rpc::Reply reply;
-    std::size_t left;
-    std::optional<pmix_status_t> given_up{};
-  };
-
   pmix_status_t read(const Requester& from, const link::GroupConstruct& message, BootstrapCall& out) const;
-  void send(const WaitingRef& waiting, unsigned tries);
-  void ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries);
+  void send(const WaitingRef& waiting);
+  void replied(const WaitingRef& waiting, pmix_status_t status, Bytes body);
+  void finish(const WaitingRef& waiting, pmix_status_t status, const link::RankRuns& runs);
   void give_up(const WaitingRef& waiting, pmix_status_t status);
   void erase(const WaitingRef& waiting);
   NodeNumber place_of(const Waiting& waiting) const;
-  void look_elsewhere(const WaitingRef& waiting, unsigned tries);
+  void look_elsewhere(const WaitingRef& waiting);
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
-  void follow(BootstrapCall call, const Rpc::Reply& reply);
-  void add(BootstrapCall call, const Rpc::Reply& reply);
-  void answer_inquiry(Bytes body, const Rpc::Reply& reply);
-  void keep_ready(const std::string& group, const Procs& members);
+  void add(BootstrapCall call, const Reply& reply);
   bool is_under_way(const std::string& group, const Procs& members) const;
   pmix_status_t leave_out_gone(Boot& boot) const;
   void look(BootAt boot);
@@ -165,21 +162,24 @@ class Bootstraps {
   void end(BootAt boot, pmix_status_t status);
   std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
 
+  bool is_orphan(const Waiting& waiting) const { return waiting.at && peers_.is_gone(waiting.place); }
+  bool has_undecided() const override;
+  std::vector<BootstrapItem> items() const override;
+  void settle(std::vector<BootstrapItem> decided) override;
+
   Loop& loop_;
   const Jobs& jobs_;
   PeerCalls& peers_;
   const Groups& groups_;
   const OpenOperations& operations_;
-  OnReady ready_;
+  Gatherings& gatherings_;
   std::list<WaitingRef> waiting_;
   Boots boots_;
   std::unique_ptr<Timer> watch_timer_;  ///< while there are some
   /// The latest of each name. A process that calls for a forgotten one begins another, and waits there for
   /// its time-out.
   Latest<std::string, Failed, most_names> failed_;
-  std::list<std::shared_ptr<Search>> searches_;
-  /// Of the latest of each name; those whose construct is under way here are not forgotten. When their server
-  /// is lost the next one asks for these.
+  /// Of the latest of each name; those whose construct is under way here are not forgotten.
   Latest<std::string, Procs, most_names> latest_members_;
   std::set<std::pair<std::string, pmix_rank_t>> gone_;
 };

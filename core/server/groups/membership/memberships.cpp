@@ -2,6 +2,7 @@
 #include "core/server/groups/membership/memberships.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/server/fences/local_part.hpp"
 #include "weft/pmix_extensions.h"
@@ -11,25 +12,26 @@ namespace {
 
 using Kind = ChangeRequest::Kind;
 
-/// How often a request is sent: the keeper may be lost while it is under way, and the next one, too.
-constexpr unsigned most_tries = 8;
+/// Of these, those that the others do not hold.
+Procs procs_without(const link::RankRuns& procs, const link::RankRuns& others) {
+  auto out = link::procs_of(procs).value_or(Procs());
+  std::erase_if(out, [&](const pmix_proc_t& proc) { return link::holds(others, proc); });
+  return out;
+}
 
 /// Without those that leave, then those that join and are not in it.
 link::RankRuns changed_members(const link::RankRuns& members, const ChangeRequest& request) {
-  auto procs = link::procs_of(members);
-  const auto named = link::procs_of(request.procs);
-  if (!procs || !named) return members;
-  if (request.kind == Kind::leave)
-    std::erase_if(*procs, [&](const pmix_proc_t& proc) { return link::holds(request.procs, proc); });
-  for (const auto& proc : *named)
-    if (request.kind != Kind::leave && !link::holds(members, proc)) procs->push_back(proc);
-  return link::runs_of(*procs);
+  if (request.kind == Kind::leave) return link::runs_of(procs_without(members, request.procs));
+  auto procs = link::procs_of(members).value_or(Procs());
+  const auto joining = procs_without(request.procs, members);
+  procs.insert(procs.end(), joining.begin(), joining.end());
+  return link::runs_of(procs);
 }
 
-link::RankRuns members_without(const link::RankRuns& members, const link::RankRuns& others) {
-  auto procs = link::procs_of(members).value_or(Procs());
-  std::erase_if(procs, [&](const pmix_proc_t& proc) { return link::holds(others, proc); });
-  return link::runs_of(procs);
+/// The group is what the request wants it to be.
+bool is_made(const ChangeRequest& request, const Group& group) {
+  const auto others = procs_without(request.procs, group.members);
+  return request.kind == Kind::leave ? !others.empty() : others.empty();
 }
 
 OperationName operation_of(const ChangeRequest& request) {
@@ -39,15 +41,28 @@ OperationName operation_of(const ChangeRequest& request) {
 
 }  // namespace
 
+void MembersItem::add(MembersItem other) {
+  const bool is_newer = other.group.version > group.version;
+  if (is_newer || (other.group.version == group.version && is_open && !other.is_open))
+    group = std::move(other.group);
+}
+
 Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
-                         GroupEvents& events, Groups& groups)
-    : loop_(loop), jobs_(jobs), peers_(peers), questions_(questions), events_(events), groups_(groups) {
+                         GroupEvents& events, Groups& groups, Operations& operations, Gatherings& gatherings)
+    : loop_(loop),
+      jobs_(jobs),
+      peers_(peers),
+      questions_(questions),
+      events_(events),
+      groups_(groups),
+      gatherings_(gatherings) {
+  peers_.add_view_room(*this);
   peers_.on(RequestType::group_ask, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     take_request(from, body, reply);
   });
-  groups_.on_constructed([this](const std::string& group) { take_early(group); });
+  operations.on_constructed([this](const std::string& group) { take_early(group); });
   peers_.on(RequestType::group_changed,
-            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_change(body, reply); });
+            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take_change(from, body, reply); });
   peers_.on(RequestType::group_find,
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_inquiry(body, reply); });
   peers_.on(RequestType::group_names,
@@ -59,8 +74,8 @@ Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questio
 void Memberships::leave(const Requester& from, const link::GroupLeave& message) {
   const auto* group = groups_.table().find(message.group);
   if (group == nullptr || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
-  ask_keeper({Kind::leave, message.group, link::runs_of({from.proc()}), {}, 0}, {},
-             [from](pmix_status_t status, const MadeGroup&) { from.reply(status); });
+  ask({Kind::leave, message.group, link::runs_of({from.proc()}), {}, 0},
+      [from](pmix_status_t status, const MadeGroup&) { from.reply(status); });
 }
 
 void Memberships::join(const Requester& from, const link::GroupJoin& message) {
@@ -69,87 +84,80 @@ void Memberships::join(const Requester& from, const link::GroupJoin& message) {
     return from.reply(PMIX_ERR_BAD_PARAM);
   ChangeRequest request{Kind::join, message.group, link::runs_of({from.proc()}), {}, from.connection->uid};
   if (*given) request.data.push_back(std::move(**given));
-  ask_keeper(request, {}, [this, from](pmix_status_t status, const MadeGroup& made) {
-    groups_.admit(from, status, made);
-  });
+  ask(std::move(request),
+      [this, from](pmix_status_t status, const MadeGroup& made) { groups_.admit(from, status, made); });
 }
 
 void Memberships::extend(const std::string& group, const Procs& procs, std::vector<MemberData> data,
                          Changed changed) {
-  ask_keeper({Kind::extend, group, link::runs_of(procs), std::move(data), 0}, {}, changed);
+  ask({Kind::extend, group, link::runs_of(procs), std::move(data), 0}, std::move(changed));
 }
 
 // ---- the way to the keeper
 
-/// Where the group's own is lost, or has no member any more, the first in the order of members that is there.
-NodeNumber Memberships::keeper_of(const Group& group) const {
-  const auto there = peers_.nodes();
-  std::optional<NodeNumber> next;
-  for (const auto& proc : link::procs_of(group.members).value_or(Procs())) {
-    const auto node = peers_.node_of(proc);
-    if (!node || std::find(there.begin(), there.end(), *node) == there.end()) continue;
-    if (*node == group.keeper) return *node;
-    if (!next) next = node;
-  }
-  return next.value_or(peers_.self());
-}
-
-/// What this server knows of the group may be old where the first try has failed: then all servers are asked.
-void Memberships::ask_keeper(const ChangeRequest& request, Tries tries, const Changed& changed) {
+void Memberships::ask(ChangeRequest message, Changed changed) {
   groups_.table().settle();
-  const auto send = [this, request, tries, changed](const Group& group) {
-    peers_.send(keeper_of(group), RequestType::group_ask, base::encode(request),
-                [this, request, tries, changed](pmix_status_t status, Bytes body) {
-                  tried(request, tries, changed, status, body);
-                });
-  };
-  if (const auto* group = groups_.table().find(request.group); group != nullptr && tries.count == 0)
-    return send(*group);
-  find(request.group, [this, send, request, tries, changed](const Known& known) {
-    if (known.newest) return send(known.newest->group);
-    tried(request, {most_tries, tries.has_lost_keeper}, changed, PMIX_ERR_NOT_FOUND, {});
-  });
+  const auto request = std::make_shared<Request>(Request{std::move(message), std::move(changed)});
+  requests_.push_back(request);
+  const auto* group = groups_.table().find(request->message.group);
+  request->message.known.version = 0;
+  group != nullptr ? ask_keeper(request, *group) : find_newer(request);
 }
 
-/// A server that cannot decide says so without a group.
-void Memberships::tried(const ChangeRequest& request, Tries tries, const Changed& changed,
-                        pmix_status_t status, Bytes body) {
-  const bool is_undecided = body.empty() && (status == PMIX_ERR_UNREACH || status == PMIX_ERR_RESOURCE_BUSY);
-  if (is_undecided && tries.count < most_tries)
-    return ask_keeper(request, {tries.count + 1, tries.has_lost_keeper || status == PMIX_ERR_UNREACH},
-                      changed);
-  if (is_undecided && status == PMIX_ERR_RESOURCE_BUSY) status = PMIX_ERR_NOT_FOUND;
-  const bool is_left = request.kind == Kind::leave && status == PMIX_ERR_NOT_FOUND;
-  const bool is_joined = request.kind == Kind::join && status == PMIX_ERR_EXISTS;
-  if (tries.has_lost_keeper && (is_left || is_joined)) status = PMIX_SUCCESS;
-  changed(status, groups_.made_in(body).value_or(MadeGroup{}));
+void Memberships::ask_keeper(const RequestRef& request, const Group& group) {
+  request->message.known = group;
+  request->waits_for_view = peers_.is_gone(group.keeper);
+  if (request->waits_for_view) return peers_.want_view();
+  peers_.send(group.keeper, RequestType::group_ask, base::encode(request->message),
+              [this, request](pmix_status_t status, Bytes body) { replied(request, status, body); });
 }
 
-void Memberships::find(const std::string& group, Found found) {
+void Memberships::replied(const RequestRef& request, pmix_status_t status, Bytes body) {
+  using Outcome = ChangeReply::Outcome;
+  if (!request->changed || request->waits_for_view) return;  // a view has decided, or will
+  const auto reply = status == PMIX_SUCCESS ? base::decode<ChangeReply>(body) : weft::fail(Errc::not_found);
+  if (!reply && peers_.is_gone(request->message.known.keeper))
+    return ask_keeper(request, Group(request->message.known));
+  const bool is_valid = reply && (!reply->made || jobs_.may_be_named(reply->made->group.members));
+  if (!is_valid) return finish(request, reply ? PMIX_ERR_UNPACK_FAILURE : PMIX_ERR_UNREACH);
+  const bool knows_more = reply->made && reply->made->group.version > request->message.known.version;
+  if (reply->outcome == Outcome::decided)
+    finish(request, reply->status, reply->made.value_or(MadeGroup{}));
+  else
+    knows_more ? ask_keeper(request, reply->made->group) : find_newer(request);
+}
+
+/// A keeper that does not know a group any more has told the members' servers before of the one that follows.
+void Memberships::find_newer(const RequestRef& request) {
   struct Search {
-    Known known;
     std::size_t left;
-    Found found;
+    std::optional<Group> newest{};
   };
   const auto nodes = peers_.nodes();
-  const auto search = std::make_shared<Search>(Search{{}, nodes.size(), std::move(found)});
+  const auto search = std::make_shared<Search>(Search{nodes.size()});
+  const auto inquiry = base::encode(GroupInquiry{request->message.group});
   for (const auto node : nodes)
-    peers_.send(node, RequestType::group_find, base::encode(GroupInquiry{group}),
-                [this, search](pmix_status_t status, Bytes body) {
-                  auto& [newest, oldest] = search->known;
-                  auto made = status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
-                  if (made && (!newest || made->group.version > newest->group.version)) newest = *made;
-                  if (made && (!oldest || made->group.version < oldest->group.version)) oldest = *made;
-                  if (--search->left == 0) search->found(search->known);
-                });
+    peers_.send(node, RequestType::group_find, inquiry, [this, request, search](pmix_status_t, Bytes body) {
+      auto found = base::decode<FoundGroup>(body);
+      const bool is_valid = found && found->group && jobs_.may_be_named(found->group->members);
+      if (is_valid && (!search->newest || found->group->version > search->newest->version))
+        search->newest = std::move(found->group);
+      if (--search->left != 0) return;
+      const bool is_newer = search->newest && search->newest->version > request->message.known.version;
+      is_newer ? ask_keeper(request, *search->newest) : finish(request, PMIX_ERR_NOT_FOUND);
+    });
+}
+
+void Memberships::finish(const RequestRef& request, pmix_status_t status, const MadeGroup& made) {
+  requests_.remove(request);
+  std::exchange(request->changed, nullptr)(status, made);
 }
 
 void Memberships::answer_inquiry(Bytes body, const Rpc::Reply& reply) const {
   const auto inquiry = base::decode<GroupInquiry>(body);
   if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto* group = groups_.table().find(inquiry->group);
-  if (group == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
-  reply(PMIX_SUCCESS, base::encode(MadeGroup{inquiry->group, *group, {}}));
+  reply(PMIX_SUCCESS, base::encode(FoundGroup{group != nullptr ? std::optional(*group) : std::nullopt}));
 }
 
 void Memberships::names_of(const pmix_proc_t& proc,
@@ -176,33 +184,93 @@ bool Memberships::is_being_made(const std::string& group) const {
   return groups_.is_constructing(group) || awaits_(group);
 }
 
+// ---- a lost keeper
+
+/// Of the first in the order of members that is there; none is: the same as now.
+NodeNumber Memberships::keeper_after(const Group& group) const {
+  for (const auto& proc : link::procs_of(group.members).value_or(Procs()))
+    if (const auto node = peers_.node_of(proc); node && !peers_.is_gone(*node)) return *node;
+  return group.keeper;
+}
+
+bool Memberships::is_waiting(const Request& request) const {
+  return request.waits_for_view || peers_.is_gone(request.message.known.keeper);
+}
+
+bool Memberships::has_undecided() const {
+  const auto own = items();
+  return std::any_of(own.begin(), own.end(), [](const MembersItem& item) { return item.is_open; });
+}
+
+/// A group as it was made has the same members everywhere: it needs a keeper only where a request is about it.
+std::vector<MembersItem> Memberships::items() const {
+  std::map<std::string, Group> known;
+  groups_.table().each([&](const std::string& name, const Group& group) {
+    if (group.version > 1) known.emplace(name, group);
+  });
+  for (const auto& request : requests_) {
+    if (!is_waiting(*request)) continue;
+    const auto* group = groups_.table().find(request->message.group);
+    known.emplace(request->message.group, group != nullptr ? *group : request->message.known);
+  }
+  std::vector<MembersItem> out;
+  for (auto& [name, group] : known) {
+    const bool is_open = peers_.is_gone(group.keeper);
+    if (is_open) {
+      group.keeper = keeper_after(group);
+      ++group.version;
+    }
+    out.push_back({is_open, name, std::move(group)});
+  }
+  return out;
+}
+
+void Memberships::settle(std::vector<MembersItem> decided) {
+  groups_.table().settle();
+  for (const auto& [is_open, name, group] : decided) {
+    if (!jobs_.may_be_named(group.members)) continue;
+    const MadeGroup made{name, group, {}};
+    if (groups_.table().find(name) != nullptr) take(made, {});
+    const auto requests = requests_;
+    for (const auto& request : requests) {
+      if (request->message.group != made.name || !is_waiting(*request)) continue;
+      const bool has_none_left = peers_.is_gone(keeper_after(made.group));
+      if (is_made(request->message, made.group))
+        finish(request, PMIX_SUCCESS, made);
+      else
+        has_none_left ? finish(request, PMIX_ERR_NOT_FOUND) : ask_keeper(request, made.group);
+    }
+  }
+}
+
 // ---- at the keeper
 
 /// A process speaks by its own server; an extension comes from that of the member that has invited.
 void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  using Outcome = ChangeReply::Outcome;
   auto request = base::decode<ChangeRequest>(body);
-  const auto procs =
-      request && is_valid(*request) ? jobs_.procs_of(request->procs) : weft::fail(Errc::corrupt);
-  if (!procs || procs->empty()) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto procs = request ? jobs_.procs_of(request->procs) : weft::fail(Errc::corrupt);
+  if (!procs || procs->empty() || !jobs_.may_be_named(request->known.members))
+    return reply(PMIX_ERR_BAD_PARAM, {});
   if (request->kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
     return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto* group = groups_.table().find(request->group);
-  if (group == nullptr && is_being_made(request->group)) {
-    early_.push_back({request->group, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()),
-                                       reply] { take_request(from, bytes, reply); }});
+  const auto& name = request->group;
+  const auto answer = [reply](const ChangeReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
+  const auto* group = groups_.table().find(name);
+  if (group == nullptr && is_being_made(name)) {
+    early_.push_back({name, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
+                        take_request(from, bytes, reply);
+                      }});
     return;
   }
-  // It may have ended, or another server keeps it since: the asker looks for that.
-  if (group == nullptr) return reply(PMIX_ERR_RESOURCE_BUSY, {});
-  Change change{std::move(*request), [reply](pmix_status_t status, const MadeGroup& made) {
-                  reply(status, made.name.empty() ? std::vector<std::byte>() : base::encode(made));
-                }};
-  if (keeper_of(*group) == peers_.self()) return enqueue(std::move(change));
-  // The asker may know more than this server: of a lost node, or of a change.
-  find(change.request.group, [this, change, reply](const Known& known) {
-    const bool is_keeper = known.newest && keeper_of(known.newest->group) == peers_.self();
-    is_keeper ? enqueue(change) : reply(PMIX_ERR_RESOURCE_BUSY, {});
-  });
+  const bool is_named = request->known.keeper == peers_.self();
+  if (group != nullptr && group->keeper != peers_.self() && is_named) {
+    take({name, request->known, {}}, {});
+    group = groups_.table().find(name);
+  }
+  if (group == nullptr) return answer({Outcome::unknown});
+  if (group->keeper != peers_.self()) return answer({Outcome::not_keeper, {}, MadeGroup{name, *group, {}}});
+  enqueue({std::move(*request), answer});
 }
 
 void Memberships::take_early(const std::string& group) {
@@ -222,55 +290,27 @@ void Memberships::enqueue(Change change) {
   if (queue->waiting.size() == 1) begin(QueueRef(queue));
 }
 
-/// The change before may have left this server without members.
+/// The change before may have left this server without members, and so with another keeper.
 void Memberships::begin(const QueueRef& queue) {
-  auto* group = groups_.table().find(queue->group);
-  if (group == nullptr) return end(queue, PMIX_ERR_RESOURCE_BUSY, {});
-  if (group->keeper != peers_.self() || keeper_of(*group) != peers_.self()) return follow_keeper(queue);
+  const auto* group = groups_.table().find(queue->group);
+  if (group == nullptr) return end(queue, {ChangeReply::Outcome::unknown});
+  if (group->keeper != peers_.self())
+    return end(queue, {ChangeReply::Outcome::not_keeper, {}, MadeGroup{queue->group, *group, {}}});
   change(queue, *group);
 }
 
-/// Where the last change of the keeper before has not reached this server, another one may be the next keeper
-/// by it.
-void Memberships::follow_keeper(const QueueRef& queue) {
-  find(queue->group, [this, queue](const Known& known) {
-    if (!known.newest || keeper_of(known.newest->group) != peers_.self())
-      return end(queue, PMIX_ERR_RESOURCE_BUSY, {});
-    const auto& newest = *known.newest;
-    const auto& oldest = *known.oldest;
-    if (newest.group.version == oldest.group.version) return succeed(queue);
-    ChangedGroup changed{newest, {}, {}};
-    changed.made.group.keeper = peers_.self();
-    changed.left = members_without(oldest.group.members, newest.group.members);
-    changed.joined = members_without(newest.group.members, oldest.group.members);
-    distribute(changed, [this, queue] { succeed(queue); });
-  });
-}
-
-void Memberships::succeed(const QueueRef& queue) {
-  auto* group = groups_.table().find(queue->group);
-  if (group == nullptr) return end(queue, PMIX_ERR_RESOURCE_BUSY, {});
-  group->keeper = peers_.self();
-  change(queue, *group);
-}
-
-void Memberships::change(const QueueRef& queue, Group& group) {
+void Memberships::change(const QueueRef& queue, const Group& group) {
   const auto& front = queue->waiting.front();
-  if (front.is_withdrawn) return end(queue, PMIX_ERR_PROC_ABORTED, {});
-  const auto& request = front.request;
-  const auto procs = link::procs_of(request.procs);
-  const bool are_members = std::all_of(procs->begin(), procs->end(), [&](const pmix_proc_t& proc) {
-    return link::holds(group.members, proc);
-  });
-  switch (request.kind) {
+  if (front.is_withdrawn) return conclude(queue, PMIX_ERR_PROC_ABORTED);
+  const bool has_been_made = is_made(front.request, group);
+  switch (front.request.kind) {
     case Kind::leave:
-      if (!are_members) return end(queue, PMIX_ERR_NOT_FOUND, {});
+      if (has_been_made) return conclude(queue, PMIX_ERR_NOT_FOUND);
       return group.options.approves_ends ? approve(queue, group, PMIX_GROUP_LEAVE_REQUEST) : apply(queue);
     case Kind::join:
-      return are_members ? end(queue, PMIX_ERR_EXISTS, {queue->group, group, {}})
-                         : approve(queue, group, PMIX_GROUP_JOIN_REQUEST);
+      return has_been_made ? conclude(queue, PMIX_ERR_EXISTS) : approve(queue, group, PMIX_GROUP_JOIN_REQUEST);
     case Kind::extend:
-      return apply(queue);
+      return has_been_made ? conclude(queue, PMIX_SUCCESS) : apply(queue);
   }
 }
 
@@ -294,46 +334,48 @@ void Memberships::approve(const QueueRef& queue, const Group& group, pmix_status
     return out;
   };
   queue->poll = ++last_poll_;
-  questions_.ask_all(
-      queue->asked, make, [this, queue, poll = last_poll_](const std::vector<Questions::Vote>& votes) {
-        if (queue->poll != poll) return;  // the process has ended meanwhile
-        queue->asked.clear();
-        groups_.table().settle();
-        const auto status = approval_of(votes);
-        if (status == PMIX_SUCCESS) return apply(queue);
-        const auto* refused = groups_.table().find(queue->group);
-        end(queue, status, refused != nullptr ? MadeGroup{queue->group, *refused, {}} : MadeGroup{});
-      });
+  questions_.ask_all(queue->asked, make,
+                     [this, queue, poll = last_poll_](const std::vector<Questions::Vote>& votes) {
+                       if (queue->poll != poll) return;  // the process has ended meanwhile
+                       queue->asked.clear();
+                       groups_.table().settle();
+                       const auto status = approval_of(votes);
+                       status == PMIX_SUCCESS ? apply(queue) : conclude(queue, status);
+                     });
+}
+
+void Memberships::apply(const QueueRef& queue) {
+  const auto* group = groups_.table().find(queue->group);
+  if (group == nullptr) return conclude(queue, PMIX_ERR_NOT_FOUND);
+  auto& request = queue->waiting.front().request;
+  ChangedGroup changed{{queue->group, *group, std::move(request.data)}, group->members};
+  auto& after = changed.made.group;
+  after.members = changed_members(changed.before, request);
+  ++after.version;
+  const auto by_node = peers_.by_node(link::procs_of(after.members).value_or(Procs()));
+  if (by_node.count(peers_.self()) == 0) after.keeper = keeper_after(after);
+  distribute(changed, [this, queue, made = changed.made] {
+    end(queue, {ChangeReply::Outcome::decided, PMIX_SUCCESS, made});
+  });
 }
 
 /// To the servers of those that were members, and of those that will be. The next change waits for all of
-/// them.
-void Memberships::apply(const QueueRef& queue) {
-  auto* group = groups_.table().find(queue->group);
-  if (group == nullptr) return end(queue, PMIX_ERR_NOT_FOUND, {});
-  auto& request = queue->waiting.front().request;
-  const auto before = group->members;
-  group->members = changed_members(before, request);
-  ++group->version;
-  ChangedGroup changed{{queue->group, *group, std::move(request.data)}, {}, {}};
-  (request.kind == Kind::leave ? changed.left : changed.joined) = request.procs;
-  --group->version;  // this server takes the change as all do
-  group->members = before;
-  distribute(changed, [this, queue, made = changed.made] { end(queue, PMIX_SUCCESS, made); });
-}
-
-void Memberships::distribute(const ChangedGroup& changed, std::function<void()> taken) {
+/// them. This server is the last: where it keeps the group no more all others know that.
+void Memberships::distribute(const ChangedGroup& changed, const std::function<void()>& taken) {
   auto procs = link::procs_of(changed.made.group.members).value_or(Procs());
-  for (const auto* runs : {&changed.left, &changed.joined}) {
-    const auto more = link::procs_of(*runs).value_or(Procs());
-    procs.insert(procs.end(), more.begin(), more.end());
-  }
+  const auto left = procs_without(changed.before, changed.made.group.members);
+  procs.insert(procs.end(), left.begin(), left.end());
   auto nodes = peers_.by_node(procs);
-  nodes.try_emplace(peers_.self());
-  const auto left = std::make_shared<std::size_t>(nodes.size());
+  nodes.erase(peers_.self());
+  const auto body = base::encode(changed);
+  const auto take_last = [this, body, taken] {
+    peers_.send(peers_.self(), RequestType::group_changed, body, [taken](pmix_status_t, Bytes) { taken(); });
+  };
+  if (nodes.empty()) return take_last();
+  const auto open = std::make_shared<std::size_t>(nodes.size());
   for (const auto& [node, of_it] : nodes)
-    peers_.send(node, RequestType::group_changed, base::encode(changed), [left, taken](pmix_status_t, Bytes) {
-      if (--*left == 0) taken();
+    peers_.send(node, RequestType::group_changed, body, [open, take_last](pmix_status_t, Bytes) {
+      if (--*open == 0) take_last();
     });
 }
 
@@ -344,16 +386,23 @@ void Memberships::lose(const pmix_proc_t& proc) {
       change.is_withdrawn |= change.request.kind == Kind::join && link::holds(change.request.procs, proc);
     if (queue->waiting.front().is_withdrawn && !queue->asked.empty()) ended.push_back(queue);
   }
-  for (const auto& queue : ended) end(queue, PMIX_ERR_PROC_ABORTED, {});
+  for (const auto& queue : ended) conclude(queue, PMIX_ERR_PROC_ABORTED);
 }
 
-void Memberships::end(const QueueRef& queue, pmix_status_t status, const MadeGroup& made) {
+/// With the group as it is.
+void Memberships::conclude(const QueueRef& queue, pmix_status_t status) {
+  ChangeReply out{ChangeReply::Outcome::decided, status};
+  if (const auto* group = groups_.table().find(queue->group)) out.made = MadeGroup{queue->group, *group, {}};
+  end(queue, out);
+}
+
+void Memberships::end(const QueueRef& queue, const ChangeReply& reply) {
   const auto held = queue;  // where it is the one in queues_
   held->asked.clear();
   held->poll = 0;
-  const auto changed = std::move(held->waiting.front().changed);
+  const auto answer = std::move(held->waiting.front().reply);
   held->waiting.pop_front();
-  changed(status, made);
+  answer(reply);
   if (held->waiting.empty())
     queues_.erase(held->group);
   else
@@ -362,37 +411,50 @@ void Memberships::end(const QueueRef& queue, pmix_status_t status, const MadeGro
 
 // ---- at the servers of members
 
-void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
+void Memberships::take_change(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto changed = base::decode<ChangedGroup>(body);
-  const auto left = changed ? jobs_.procs_of(changed->left) : weft::fail(Errc::corrupt);
-  const auto joined = changed ? jobs_.procs_of(changed->joined) : weft::fail(Errc::corrupt);
-  const bool is_valid = left && joined && !(left->empty() && joined->empty()) &&
-                        jobs_.may_be_named(changed->made.group.members);
-  if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto& made = changed->made;
-  if (is_being_made(made.name)) {
-    early_.push_back({made.name, [this, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
-                        take_change(bytes, reply);
-                      }});
+  if (!changed || !jobs_.may_be_named(changed->made.group.members) || !jobs_.may_be_named(changed->before))
+    return reply(PMIX_ERR_BAD_PARAM, {});
+  if (peers_.is_lost(from)) return;
+  if (is_being_made(changed->made.name)) {
+    early_.push_back(
+        {changed->made.name, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
+           take_change(from, bytes, reply);
+         }});
     return;
   }
-  const auto* known = groups_.table().find(made.name);
-  const auto before = known == nullptr ? Procs() : link::procs_of(known->members).value_or(Procs());
-  if (groups_.take_change(made, *left)) {
-    auto members = link::procs_of(made.group.members);
-    auto here = members ? peers_.by_node(*members)[peers_.self()] : Procs();
-    for (const auto& proc : *left) {
-      if (left_) left_(made.name, proc, before);
-      events_.tell({PMIX_GROUP_LEFT, proc, made.name, &made.group.members, &proc}, here);
-    }
-    if (!joined->empty() && joined_) joined_(made.name, before);
-    for (const auto& proc : *joined)
-      if (made.group.options.tells_joins)
-        events_.tell({PMIX_PROC_HAS_JOINED, proc, made.name, &made.group.members, &proc}, here);
-    const auto& source = left->empty() ? joined->front() : left->front();
-    events_.tell({PMIX_GROUP_MEMBERSHIP_UPDATE, source, made.name, &made.group.members, nullptr}, here);
-  }
+  take(changed->made, changed->before);
   reply(PMIX_SUCCESS, {});
+}
+
+void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_unknown) {
+  auto* known = groups_.table().find(made.name);
+  if (known != nullptr && known->version >= made.group.version) return;
+  const auto before = known != nullptr ? known->members : before_if_unknown;
+  const auto left = procs_without(before, made.group.members);
+  const auto joined = procs_without(made.group.members, before);
+  if (known != nullptr && left.empty() && joined.empty()) {  // another keeper
+    *known = made.group;
+    return;
+  }
+  if (groups_.take_change(made, left))
+    tell_change(made, link::procs_of(before).value_or(Procs()), left, joined);
+}
+
+void Memberships::tell_change(const MadeGroup& made, const Procs& before, const Procs& left,
+                              const Procs& joined) {
+  const auto& members = made.group.members;
+  const auto here = peers_.by_node(link::procs_of(members).value_or(Procs()))[peers_.self()];
+  for (const auto& proc : left) {
+    gatherings_.left(made.name, proc, before);
+    events_.tell({PMIX_GROUP_LEFT, proc, made.name, &members, &proc}, here);
+  }
+  if (!joined.empty()) gatherings_.joined(made.name, before);
+  for (const auto& proc : joined)
+    if (made.group.options.tells_joins)
+      events_.tell({PMIX_PROC_HAS_JOINED, proc, made.name, &members, &proc}, here);
+  const auto& source = left.empty() ? joined.front() : left.front();
+  events_.tell({PMIX_GROUP_MEMBERSHIP_UPDATE, source, made.name, &members, nullptr}, here);
 }
 
 // ---- which ranks are missing

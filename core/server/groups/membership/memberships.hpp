@@ -6,67 +6,101 @@
 //
 //   PMIx_Group_leave, PMIx_Group_join
 //     -> group_ask to the keeper -> the members' handlers approve, where they are to be asked
-//     -> group_changed to all servers of members -> PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE
+//     -> group_changed to all servers of members, the keeper's last -> PMIX_GROUP_LEFT,
+//        PMIX_GROUP_MEMBERSHIP_UPDATE
 //     -> the reply
 //
-// Keeper    The server where the group was made, while it is there and has a member; else that of the first
-//           in the order of members that is there. What the keeper before it changed last may not have
-//           reached all: the next one asks all first, and sends the newest to those that do not have it.
-// Loss      A request whose keeper is lost goes to the next one, which may have the change already: then it
-//           is made. A join whose process has ended is not made.
+// Keeper    It is part of the group, and named by each version of it: the server where the group was made, as
+//           long as its node has a member, else that of the first member. A request says which version its
+//           sender knows: whichever of the two servers knows the older one learns the newer.
+// Loss      The servers that are left agree in a view on the newest version that one of them has, and on the
+//           keeper that follows: that is a version, too. A request to a lost keeper waits for that: then it
+//           has been made, or goes to the keeper that is named. A join whose process has ended is not made.
 // Source: RFC 0033 and its draft.
 #pragma once
 
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/server/fences/fences.hpp"
 #include "core/server/groups/handlers/decisions.hpp"
 #include "core/server/groups/handlers/questions.hpp"
-#include "core/server/groups/operation/groups.hpp"
+#include "core/server/groups/operation/gatherings.hpp"
 #include "core/server/groups/table/group_events.hpp"
 
 namespace weft::server {
 
-/// To the keeper. What it has decided comes with the group as a MadeGroup, also a refusal: the status of that
-/// is a handler's own.
+/// To the keeper.
 struct ChangeRequest {
-  static constexpr std::uint16_t wire_version = 2;
+  static constexpr std::uint16_t wire_version = 3;
   enum class Kind : std::uint8_t { leave, join, extend };
   Kind kind = Kind::leave;
   std::string group;
   link::RankRuns procs;  ///< that leave or join
   std::vector<MemberData> data;
   std::uint32_t uid = 0;  ///< the user of a process that asks to join
+  Group known{};          ///< as the sender knows it
 };
 template <class Archive>
 void fields(Archive& archive, ChangeRequest& m) {
-  archive(m.kind, m.group, m.procs, m.data, m.uid);
+  archive(m.kind, m.group, m.procs, m.data, m.uid, m.known);
 }
 inline bool is_valid(const ChangeRequest& request) {
   return request.kind <= ChangeRequest::Kind::extend;
 }
 
+/// The reply.
+struct ChangeReply {
+  static constexpr std::uint16_t wire_version = 1;
+  enum class Outcome : std::uint8_t {
+    decided,
+    not_keeper,  ///< the group as the receiver knows it names another one
+    unknown,     ///< the receiver does not know the group, or not any more
+  };
+  Outcome outcome = Outcome::decided;
+  pmix_status_t status = PMIX_SUCCESS;  ///< of one that is decided, for the process: also a handler's own
+  std::optional<MadeGroup> made{};
+};
+template <class Archive>
+void fields(Archive& archive, ChangeReply& m) {
+  archive(m.outcome, m.status, m.made);
+}
+inline bool is_valid(const ChangeReply& reply) {
+  return reply.outcome <= ChangeReply::Outcome::unknown;
+}
+
 /// From the keeper.
 struct ChangedGroup {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   MadeGroup made;
-  link::RankRuns left, joined;
+  link::RankRuns before;  ///< the members until now, for a server that does not know the group
 };
 template <class Archive>
 void fields(Archive& archive, ChangedGroup& m) {
-  archive(m.made, m.left, m.joined);
+  archive(m.made, m.before);
 }
 
-/// Does the receiver know this group? Replied to with a MadeGroup.
+/// Does the receiver know this group?
 struct GroupInquiry {
   static constexpr std::uint16_t wire_version = 1;
   std::string group;
 };
 template <class Archive>
 void fields(Archive& archive, GroupInquiry& m) {
+  archive(m.group);
+}
+
+/// The reply.
+struct FoundGroup {
+  static constexpr std::uint16_t wire_version = 1;
+  std::optional<Group> group;
+};
+template <class Archive>
+void fields(Archive& archive, FoundGroup& m) {
   archive(m.group);
 }
 
@@ -89,12 +123,28 @@ void fields(Archive& archive, GroupNames& m) {
   archive(m.names);
 }
 
-class Memberships {
+/// What a server knows of a group whose members or keeper have changed, or that a request of its processes is
+/// about; what a view makes of that (ViewRoomOf).
+struct MembersItem {
+  bool is_open = false;  ///< the keeper is lost, and this version is the one that would follow
+  std::string name;
+  Group group;
+
+  const std::string& key() const { return name; }
+  /// The newest version; of two, one that a server has already.
+  void add(MembersItem other);
+};
+template <class Archive>
+void fields(Archive& archive, MembersItem& m) {
+  archive(m.is_open, m.name, m.group);
+}
+
+class Memberships final : ViewRoomOf<MembersItem> {
  public:
   using Changed = std::function<void(pmix_status_t, const MadeGroup&)>;
 
   Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
-              Groups& groups);
+              Groups& groups, Operations& operations, Gatherings& gatherings);
 
   void leave(const Requester& from, const link::GroupLeave& message);
   /// Without an invitation: the members are asked.
@@ -112,26 +162,25 @@ class Memberships {
   /// A process of any node has ended, or has finalized: members need not answer for it any more.
   void lose(const pmix_proc_t& proc);
 
-  /// Called for each process that has left a group with members here. before: the members until then.
-  void on_left(std::function<void(const std::string& group, const pmix_proc_t&, const Procs& before)> left) {
-    left_ = std::move(left);
-  }
-  /// Called when processes have joined a group with members here. before: the members until then.
-  void on_joined(std::function<void(const std::string& group, const Procs& before)> joined) {
-    joined_ = std::move(joined);
-  }
-
   /// As Gatherings: requests that wait for members' handlers.
   std::vector<FencePart> open_parts() const;
-  /// Groups with changes under way here, and what has come too early.
-  std::size_t open() const noexcept { return queues_.size() + early_.size(); }
+  /// Requests of this node, groups with changes under way here, and what has come too early.
+  std::size_t open() const noexcept { return requests_.size() + queues_.size() + early_.size(); }
   /// As Gatherings::waiting_for().
   std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
 
  private:
+  /// Of a process of this node, or of the coordinator of an invitation.
+  struct Request {
+    ChangeRequest message;
+    Changed changed;
+    bool waits_for_view = false;  ///< else for the keeper
+  };
+  using RequestRef = std::shared_ptr<Request>;
+  /// The same at the keeper.
   struct Change {
     ChangeRequest request;
-    Changed changed;
+    std::function<void(const ChangeReply&)> reply;
     bool is_withdrawn = false;  ///< its process has ended
   };
   /// A request about a group, or a change of it, that has been made elsewhere, and not here yet.
@@ -150,37 +199,33 @@ class Memberships {
   /// Held by what works on it: it leaves queues_ with its last change.
   using QueueRef = std::shared_ptr<Queue>;
 
-  /// A request that has been sent in vain.
-  struct Tries {
-    unsigned count = 0;
-    bool has_lost_keeper = false;  ///< which may have made the change, and the reply did not come
-  };
-  /// What servers know of a group.
-  struct Known {
-    std::optional<MadeGroup> newest, oldest;
-  };
-  using Found = std::function<void(const Known&)>;
-
-  void ask_keeper(const ChangeRequest& request, Tries tries, const Changed& changed);
-  void tried(const ChangeRequest& request, Tries tries, const Changed& changed, pmix_status_t status,
-             Bytes body);
-  NodeNumber keeper_of(const Group& group) const;
+  void ask(ChangeRequest message, Changed changed);
+  void ask_keeper(const RequestRef& request, const Group& group);
+  void replied(const RequestRef& request, pmix_status_t status, Bytes body);
+  void find_newer(const RequestRef& request);
+  void finish(const RequestRef& request, pmix_status_t status, const MadeGroup& made = {});
+  bool is_waiting(const Request& request) const;
+  NodeNumber keeper_after(const Group& group) const;
   bool is_being_made(const std::string& group) const;
-  void find(const std::string& group, Found found);
   void take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void enqueue(Change change);
   void begin(const QueueRef& queue);
-  void follow_keeper(const QueueRef& queue);
-  void succeed(const QueueRef& queue);
-  void distribute(const ChangedGroup& changed, std::function<void()> taken);
-  void change(const QueueRef& queue, Group& group);
+  void change(const QueueRef& queue, const Group& group);
   void approve(const QueueRef& queue, const Group& group, pmix_status_t code);
   void apply(const QueueRef& queue);
-  void end(const QueueRef& queue, pmix_status_t status, const MadeGroup& made);
-  void take_change(Bytes body, const Rpc::Reply& reply);
+  void distribute(const ChangedGroup& changed, const std::function<void()>& taken);
+  void end(const QueueRef& queue, const ChangeReply& reply);
+  void conclude(const QueueRef& queue, pmix_status_t status);
+  void take_change(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void take(const MadeGroup& made, const link::RankRuns& before_if_unknown);
+  void tell_change(const MadeGroup& made, const Procs& before, const Procs& left, const Procs& joined);
   void answer_inquiry(Bytes body, const Rpc::Reply& reply) const;
   void answer_names(Bytes body, const Rpc::Reply& reply) const;
   FencePart part_of(const Queue& queue) const;
+
+  bool has_undecided() const override;
+  std::vector<MembersItem> items() const override;
+  void settle(std::vector<MembersItem> decided) override;
 
   Loop& loop_;
   const Jobs& jobs_;
@@ -188,11 +233,11 @@ class Memberships {
   Questions& questions_;
   GroupEvents& events_;
   Groups& groups_;
+  Gatherings& gatherings_;
+  std::list<RequestRef> requests_;
   std::map<std::string, QueueRef> queues_;  ///< by group
   std::vector<Early> early_;
   std::uint64_t last_poll_ = 0;
-  std::function<void(const std::string&, const pmix_proc_t&, const Procs&)> left_;
-  std::function<void(const std::string&, const Procs&)> joined_;
   std::function<bool(const std::string&)> awaits_;
 };
 

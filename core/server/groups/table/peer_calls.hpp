@@ -26,6 +26,13 @@ class PeerCalls {
   std::vector<NodeNumber> nodes() const;
   /// Its server is lost, and its processes with it.
   bool is_lost(NodeNumber node) const { return cluster_.servers().is_lost(node); }
+  /// It is lost, or has left in good order: no word comes from there any more.
+  bool is_gone(NodeNumber node) const {
+    return cluster_.servers().is_lost(node) || cluster_.servers().has_left(node);
+  }
+  /// As Cluster.
+  void add_view_room(ViewRoom& room) { cluster_.add_view_room(room); }
+  void want_view() { cluster_.want_view(); }
   /// Where the server of that process is. Nothing: the process is not known here, or lives where no way
   /// leads.
   std::optional<NodeNumber> node_of(const pmix_proc_t& proc) const;

@@ -179,7 +179,7 @@ TEST_F(ProcessEndsTest, a_namespace_that_ends_holds_up_no_other) {
   ASSERT_TRUE(has_ended);
   rooms->ends.namespace_ended(*rooms->jobs.find("other"));
   EXPECT_EQ(status_on(first), PMIX_ERR_UNREACH);
-  EXPECT_TRUE(rooms->gatherings.open_parts().empty()) << "of its own call nothing stays";
+  EXPECT_TRUE(rooms->group_reports.open_parts().empty()) << "of its own call nothing stays";
   EXPECT_EQ(rooms->jobs.find("other"), nullptr);
 }
 
@@ -200,13 +200,13 @@ class ProcessEndsOfHostTest : public ProcessEndsTest {
 
 TEST_F(ProcessEndsOfHostTest, is_not_called_for_a_namespace_that_it_ends) {
   construct(enter(0), ranks({0, 1}));
-  EXPECT_EQ(rooms->gatherings.open_parts().size(), 1u);
+  EXPECT_EQ(rooms->group_reports.open_parts().size(), 1u);
   ends_are_expected = true;
   lines.front()->connection->finalized = true;
   lines.front()->other.reset();
   lines.front()->turn();
   rooms->ends.namespace_ended(job());
-  EXPECT_TRUE(rooms->gatherings.open_parts().empty());
+  EXPECT_TRUE(rooms->group_reports.open_parts().empty());
   EXPECT_EQ(calls, 0);
 }
 

@@ -56,7 +56,7 @@ TEST_F(GroupRoomsTest, a_bootstrap_is_not_taken_for_one_whose_name_goes_on) {
   for (const char* group : {"a", "a (b", "a (b called)", "a (1 of 2 leaders have called)"}) {
     request(by(leader), link::GroupConstruct{group, ranks({0}), leads(2, {})});
     leader.turn();
-    auto open = rooms->gatherings.open_parts();
+    auto open = rooms->group_reports.open_parts();
     ASSERT_EQ(open.size(), 1u);
     EXPECT_EQ(to_text(open.front().name.operation), std::string("bootstrap of group ") + group);
     EXPECT_EQ(open.front().remark, " (1 of 2 leaders have called)");
@@ -68,7 +68,7 @@ TEST_F(GroupRoomsTest, a_bootstrap_is_not_taken_for_one_whose_name_goes_on) {
     leader.turn();
     (void)status_on(leader);
     rooms->bootstraps.forget("job");
-    ASSERT_TRUE(rooms->gatherings.open_parts().empty());
+    ASSERT_TRUE(rooms->group_reports.open_parts().empty());
   }
 }
 
