@@ -33,7 +33,7 @@ void open(server::Cluster& cluster, Loop& loop, sim::Network& network, const Nod
                              spec.nodes, watcher, options),
         {}};
   };
-  const auto opened = cluster.open_over(spec, 1, open_fabric);
+  const auto opened = cluster.open(spec, server::Cluster::Carrier{1, open_fabric});
   require(opened.is_open, "a cluster");
 }
 
@@ -68,7 +68,7 @@ Node::~Node() {
 }
 
 void Node::add(Bytes contact) {
-  const auto why_not = cluster_.add(contact);
+  const auto why_not = cluster_.contacts().add(contact);
   require(why_not.empty(), why_not.c_str());
 }
 
@@ -117,7 +117,7 @@ bool Node::round() {
 }
 
 Loop::TimePoint Node::deadline() const noexcept {
-  return std::min(loop_.next().value_or(Loop::TimePoint::max()), cluster_.deadline());
+  return std::min(loop_.next().value_or(Loop::TimePoint::max()), cluster_.pace().deadline());
 }
 
 void Node::on_frame(const server::ConnectionRef& from, link::Frame frame) {

@@ -39,7 +39,7 @@ class Node final : server::ClientConnection::Owner {
   ~Node();
 
   NodeNumber self() const noexcept { return cluster_.self(); }
-  std::vector<std::byte> contact() const { return cluster_.contact(); }
+  std::vector<std::byte> contact() { return cluster_.contacts().own(); }
   void add(Bytes contact);
   void register_job(const Job& job);
   /// The other end of a connection to the server, of a process that has still to say hello.

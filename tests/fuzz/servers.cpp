@@ -96,7 +96,8 @@ class Servers {
     require(store::format_segment(*segment_).has_value());
     here_ = open_cluster(loop_, 0, 2);
     there_ = open_cluster(loop_, 1, 2);
-    require(here_->add(there_->contact()).empty() && there_->add(here_->contact()).empty());
+    require(here_->contacts().add(there_->contacts().own()).empty() &&
+            there_->contacts().add(here_->contacts().own()).empty());
     offered_ = std::move(*there_->fabric().endpoint().expose(memory_));
     Rooms::Settings settings;
     settings.host_name = host_of(0);
@@ -163,9 +164,9 @@ bool entered(Bytes bytes) {
   asio::io_context io;
   Loop loop(io);
   const auto cluster = open_cluster(loop, 0, 3);
-  const bool is_taken = cluster->add(bytes).empty();
+  const bool is_taken = cluster->contacts().add(bytes).empty();
   for (int i = 0; i < 3; ++i) cluster->turn();
-  require(cluster->take_lost().size() <= 1 && cluster->others().size() <= 1);
+  require(cluster->take_lost().size() <= 1 && cluster->servers().others().size() <= 1);
   cluster->stop(nullptr);
   return is_taken;
 }
@@ -173,7 +174,7 @@ Encoded contact_of(NodeNumber node) {
   asio::io_context io;
   Loop loop(io);
   const auto cluster = open_cluster(loop, node, 3);
-  auto out = cluster->contact();
+  auto out = cluster->contacts().own();
   cluster->stop(nullptr);
   return out;
 }

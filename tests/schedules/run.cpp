@@ -103,7 +103,8 @@ class Run {
   bool is_left(simulation::NodeNumber number) {
     if (world_.node(number) == nullptr) return false;
     for (simulation::NodeNumber other = 0; other < world_.nodes(); ++other)
-      if (other != number && world_.node(other) != nullptr && world_.node(other)->cluster().is_lost(number))
+      if (other != number && world_.node(other) != nullptr &&
+          world_.node(other)->cluster().servers().is_lost(number))
         return false;
     return true;
   }

@@ -34,7 +34,7 @@ Result<store::Encoded> FarKeys::answer(const FarKeyMessage& message) const {
 }
 
 void FarKeys::ask(NodeNumber node, const FarKeyMessage& message, Told told) {
-  if (node >= cluster_.count() || node == cluster_.self()) return told(PMIX_ERR_UNREACH, {});
+  if (node >= cluster_.servers().count() || node == cluster_.self()) return told(PMIX_ERR_UNREACH, {});
   cluster_.send(node, RequestType::far_key, base::encode(message),
                 [told = std::move(told)](pmix_status_t status, Bytes body) {
                   told(status, {body.begin(), body.end()});

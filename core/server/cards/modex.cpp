@@ -195,13 +195,13 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Until until, FetchDo
   ++counters_.fetches;
   base::debug(base::LogPart::modex, "fetches the card of rank {} of {} from node {}", proc.rank,
               link::nspace_of(proc), node);
-  cluster_.stay_awake();
-  if (!cluster_.is_there(node)) return end(fetch, {PMIX_ERR_UNREACH});
+  cluster_.pace().stay_awake();
+  if (!cluster_.servers().is_there(node)) return end(fetch, {PMIX_ERR_UNREACH});
   place_for(fetch) != nullptr ? read_start(fetch) : ask_place(fetch);
 }
 
 void Modex::await_more(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, FetchDone done) {
-  if (!cluster_.is_there(node)) return done({PMIX_ERR_UNREACH});
+  if (!cluster_.servers().is_there(node)) return done({PMIX_ERR_UNREACH});
   const std::pair name(Rank(link::nspace_of(proc), proc.rank), beyond);
   auto& waiting = awaited_[name];
   waiting.push_back(std::move(done));

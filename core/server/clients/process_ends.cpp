@@ -66,7 +66,7 @@ void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
 void ProcessEnds::tell_other_nodes(const ProcessEnd& end, const Job& job) {
   const auto body = base::encode(end);
   for (const auto node : job.nodes)
-    if (node != cluster_.self() && cluster_.is_there(node))
+    if (node != cluster_.self() && cluster_.servers().is_there(node))
       cluster_.send(node, RequestType::process_gone, body, nullptr);
 }
 
@@ -93,7 +93,7 @@ void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server)
 }
 
 void ProcessEnds::node_lost(NodeNumber node, const std::string& why) {
-  rooms_.events.announce_lost_node(node, cluster_.name_of(node), why);
+  rooms_.events.announce_lost_node(node, cluster_.servers().name_of(node), why);
   rooms_.cards.node_lost(node);
   rooms_.jobs.each([&](const Job& job) {
     for (const auto rank : job.view().ranks_on(node))

@@ -27,7 +27,6 @@ constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 
 constexpr NodeNumber most_nodes = 1u << 20;
 constexpr std::chrono::seconds goodbye_limit{1};
-constexpr const char* other_version = "it speaks another version of what servers say to each other";
 
 Result<Bytes> bytes_of(const pmix_value_t& value) {
   if (value.type != PMIX_BYTE_OBJECT || (value.data.bo.bytes == nullptr && value.data.bo.size != 0))
@@ -92,16 +91,15 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   return out;
 }
 
-Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, Views::Others& others,
+Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, ServerTable& servers,
                   const std::vector<ViewRoom*>& rooms)
     : rpc(opened->mesh(), rpc_messages),
       engine(opened->mesh(), spec.self, engine_options(spec)),
-      views(loop, spec.self, spec.nodes, opened->mesh(), rpc, engine, others, rooms),
+      views(loop, spec.self, spec.nodes, opened->mesh(), rpc, engine, servers, rooms),
+      contacts(servers, opened->mesh(), views),
       fabric(std::move(opened)) {}
 
-Cluster::Cluster(Loop& loop, std::string host) : loop_(loop), host_(std::move(host)) {
-  be_alone();
-}
+Cluster::Cluster(Loop& loop, std::string host) : loop_(loop), servers_(std::move(host)) {}
 
 Cluster::~Cluster() = default;
 
@@ -110,33 +108,34 @@ void Cluster::be_alone() {
   if (way_) way_->fabric->stop();
   way_.reset();
   key_.reset();
-  self_ = 0;
-  incarnation_ = 0;
   lost_.clear();
-  entries_.assign(1, {.host = host_});
+  servers_.reset(0, 1, 0);
 }
 
-Cluster::Opened Cluster::open(const ClusterSpec& spec) {
+Cluster::Opened Cluster::open(const ClusterSpec& spec, const std::optional<Carrier>& carrier) {
+  if (carrier) return open_over(spec, *carrier);
   const base::ClosedOnExec closed;  // what the libraries of fabrics open
+  return open_over(spec, carrier_of_machine(spec));
+}
+
+/// The fabric that the spec, the environment and the machine make of it.
+Cluster::Carrier Cluster::carrier_of_machine(const ClusterSpec& spec) {
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;
   if (spec.is_on_one_host) options.preferred = transport::preferred_on_one_host();
   if (!spec.contacts.empty())
     if (auto first = base::decode<ServerContact>(spec.contacts.front()))
       options.toward = std::move(first->contact.address);
-  return open_over(spec, incarnation_now(), [&](mesh::Watcher& watcher, mesh::NodeIncarnation self) {
-    return Fabric::open(loop_, *spec.key, self, spec.nodes, watcher, options);
-  });
+  return {incarnation_now(), [this, &spec, options](mesh::Watcher& watcher, mesh::NodeIncarnation self) {
+            return Fabric::open(loop_, *spec.key, self, spec.nodes, watcher, options);
+          }};
 }
 
-Cluster::Opened Cluster::open_over(const ClusterSpec& spec, std::uint64_t incarnation,
-                                   const OpenFabric& open_fabric) {
-  auto opened = open_fabric(*this, {spec.self, incarnation});
+Cluster::Opened Cluster::open_over(const ClusterSpec& spec, const Carrier& carrier) {
+  auto opened = carrier.open_fabric(*this, {spec.self, carrier.incarnation});
   if (!opened.fabric) return {false, std::move(opened.note)};
-  way_ = std::make_unique<Way>(loop_, std::move(opened.fabric), spec, static_cast<Views::Others&>(*this),
-                               view_rooms_);
-  incarnation_ = incarnation;
-  if (auto why_not = enter(spec); !why_not.empty()) {
+  way_ = std::make_unique<Way>(loop_, std::move(opened.fabric), spec, servers_, view_rooms_);
+  if (auto why_not = enter(spec, carrier.incarnation); !why_not.empty()) {
     be_alone();
     return {false, std::move(why_not)};
   }
@@ -145,19 +144,17 @@ Cluster::Opened Cluster::open_over(const ClusterSpec& spec, std::uint64_t incarn
 }
 
 /// Returns why a contact is refused; empty: none is.
-std::string Cluster::enter(const ClusterSpec& spec) {
+std::string Cluster::enter(const ClusterSpec& spec, std::uint64_t incarnation) {
   key_ = spec.key;
-  self_ = spec.self;
-  entries_.assign(spec.nodes, {});
-  entries_[self_].host = host_;
+  servers_.reset(spec.self, spec.nodes, incarnation);
   for (NodeNumber node = 0; node < spec.nodes; ++node)
-    if (node != self_) static_cast<void>(fabric().mesh().expect(node));
+    if (node != self()) static_cast<void>(fabric().mesh().expect(node));
   way_->rpc.on(RequestType::leaving, [this](NodeNumber from, Bytes, const auto&) {
-    entries_[from].has_left = true;  // no reply is expected
+    servers_.leave(from);  // no reply is expected
   });
   for (const auto& [type, handler] : handlers_) way_->rpc.on(type, handler);
   for (const auto& contact : spec.contacts)
-    if (auto why_not = add(contact); !why_not.empty()) return why_not;
+    if (auto why_not = way_->contacts.add(contact); !why_not.empty()) return why_not;
   return {};
 }
 
@@ -175,65 +172,9 @@ void Cluster::send(NodeNumber to, RequestType type, std::vector<std::byte> body,
   if (replied) loop_.post([replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
 }
 
-std::string Cluster::transport_description() const {
-  return way_ ? way_->fabric->description() : std::string();
-}
-
 std::optional<store::CardKey> Cluster::card_key(std::string_view nspace) const {
   if (!way_ || way_->fabric->endpoint().capabilities().guards_reads) return std::nullopt;
   return store::CardKey{key_->derive(fmt::format("cards of {}", nspace))};
-}
-
-std::vector<std::byte> Cluster::contact() const {
-  return base::encode(ServerContact{self_, host_, way_->fabric->mesh().contact()});
-}
-
-std::string Cluster::add(Bytes packed) {
-  base::Reader in(packed);
-  ServerName name;
-  in(name);
-  if (in.ok() && name.version != mesh::protocol_version) {
-    if (name.node < count() && name.node != self_ && !entries_[name.node].is_known) {
-      entries_[name.node].host = name.host;
-      // What waits for that node, or will, ends with a status.
-      static_cast<void>(fabric().mesh().exclude(name.node, other_version));
-    }
-    return fmt::format(
-        "the server on {} (node {}) speaks version {} of what servers say to each other, this one on {} "
-        "version {}: start all "
-        "servers of a cluster from one release of Weft",
-        name.host, name.node, name.version, host_, mesh::protocol_version);
-  }
-  const auto refused = [](const char* why) {
-    return fmt::format("a contact of another server is refused: {}", why);
-  };
-  const auto contact = base::decode<ServerContact>(packed);
-  if (!contact) return refused("it was cut or changed on its way");
-  if (contact->node == self_) return {};  // a list of all names us, too
-  if (contact->node >= count()) return refused("no node of this cluster");
-  if (const auto added = fabric().mesh().add_peer(contact->node, contact->contact); !added)
-    return refused(added.error().what);
-  entries_[contact->node] = {.host = contact->host, .is_known = true};
-  way_->views.node_is_back(contact->node);
-  base::debug(base::LogPart::mesh, "server of node {} ({}) is known", contact->node, contact->host);
-  return {};
-}
-
-std::string Cluster::name_of(NodeNumber node) const {
-  return node < count() && !entries_[node].host.empty() ? entries_[node].host : fmt::format("node {}", node);
-}
-
-/// Not while the cluster stops: a caller whose request has failed turns to the next node, and there is none.
-bool Cluster::is_there(NodeNumber node) const noexcept {
-  return !is_stopping_ && node < count() && entries_[node].is_known && !entries_[node].is_lost &&
-         !entries_[node].has_left;
-}
-
-std::vector<NodeNumber> Cluster::others() const {
-  std::vector<NodeNumber> out;
-  for (NodeNumber node = 0; node < count(); ++node)
-    if (node != self_ && is_there(node)) out.push_back(node);
-  return out;
 }
 
 bool Cluster::turn(bool may_rest) {
@@ -250,18 +191,18 @@ bool Cluster::turn(bool may_rest) {
 std::vector<Cluster::Lost> Cluster::take_lost() {
   auto lost = std::exchange(lost_, {});
   // After the last request of that node: it may have been the one that says that it leaves.
-  std::erase_if(lost, [this](const Lost& one) { return has_left(one.node); });
+  std::erase_if(lost, [this](const Lost& one) { return servers_.has_left(one.node); });
   return lost;
 }
 
 void Cluster::take_leave_of(NodeNumber node) {
   way_->rpc.send(node, RequestType::leaving, {}, nullptr);
-  entries_[node].has_left = true;
+  servers_.leave(node);
 }
 
 void Cluster::say_goodbye() {
   if (!way_) return;
-  for (const auto node : others())
+  for (const auto node : servers_.others())
     if (fabric().mesh().state(node) == mesh::NodeState::reached)
       way_->rpc.send(node, RequestType::leaving, {}, nullptr);
   const auto until = std::chrono::steady_clock::now() + goodbye_limit;
@@ -271,18 +212,18 @@ void Cluster::say_goodbye() {
 
 void Cluster::stop(const std::function<void()>& release) {
   if (!way_) return;
-  is_stopping_ = true;
+  servers_.hide_all(true);
   way_->rpc.close();  // what its callers do about that may use the mesh
   way_->engine.close();
   way_->fabric->stop();
   way_->rpc.close();  // for those whose reads ended with the mesh
   if (release) release();
   way_.reset();
-  is_stopping_ = false;
+  servers_.hide_all(false);
 }
 
 void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
-  entries_[node].is_lost = true;
+  servers_.lose(node);
   way_->rpc.node_lost(node);
   way_->views.node_lost(node);
   lost_.push_back({node, why});
@@ -290,13 +231,14 @@ void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
 
 void Cluster::message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept {
   // What a node had sent may come after its end: nothing for a user.
-  const bool has_gone = sender < count() && (entries_[sender].has_left || entries_[sender].is_lost);
+  const bool has_gone = servers_.has_left(sender) || servers_.is_lost(sender);
   if (why == mesh::Refusal::stale_incarnation && has_gone)
-    return base::info(base::LogPart::mesh, "dropped a message of {}, which has gone", name_of(sender));
+    return base::info(base::LogPart::mesh, "dropped a message of {}, which has gone",
+                      servers_.name_of(sender));
   base::warn(base::LogPart::mesh,
              "dropped a message that calls itself one of {}, of version {} (here {}): {}; more of them are "
              "counted only",
-             name_of(sender), version, mesh::protocol_version, mesh::to_text(why));
+             servers_.name_of(sender), version, mesh::protocol_version, mesh::to_text(why));
 }
 
 Result<void> open_and_log(Cluster& cluster, const ClusterSpec& spec) {

@@ -4,8 +4,8 @@
 // docs/design/nodes.md.
 //
 // Opening   open() makes it the cluster of all nodes, once, before the rooms are there or after: handlers of
-//           requests wait for that, and so does what is given to when_open(). In a cluster of one others() is
-//           empty, no request leaves, and a turn does nothing.
+//           requests wait for that, and so does what is given to when_open(). In a cluster of one there are no
+//           others, no request leaves, and a turn does nothing.
 // End       stop() ends all work while the rooms are there to hear of it; then what they have exposed to the
 //           endpoint goes, then the endpoint.
 #pragma once
@@ -19,8 +19,10 @@
 #include <vector>
 
 #include "collectives/engine.hpp"
+#include "core/server/cluster/contacts.hpp"
 #include "core/server/cluster/fabric.hpp"
 #include "core/server/cluster/rpc.hpp"
+#include "core/server/cluster/server_table.hpp"
 #include "core/server/cluster/views.hpp"
 #include "core/server/counter.hpp"
 #include "core/store/cards/record_check.hpp"
@@ -49,7 +51,7 @@ struct ClusterSpec {
   bool has_others() const noexcept { return key && nodes > 1; }
 };
 
-class Cluster final : mesh::Watcher, Views::Others {
+class Cluster final : mesh::Watcher {
  public:
   struct Lost {
     NodeNumber node;
@@ -65,20 +67,21 @@ class Cluster final : mesh::Watcher, Views::Others {
     bool is_open;      ///< false: the cluster is as it was; see note
     std::string note;  ///< one line for the user; empty: nothing to say
   };
-  Opened open(const ClusterSpec& spec);
-  /// The same over a fabric that `open_fabric(cluster, self)` makes, of another clock than the machine's
-  /// perhaps.
   using OpenFabric = std::function<Fabric::Opened(mesh::Watcher&, mesh::NodeIncarnation self)>;
-  Opened open_over(const ClusterSpec& spec, std::uint64_t incarnation, const OpenFabric& open_fabric);
+  /// What carries a cluster in place of the machine's fabric, of another clock perhaps.
+  struct Carrier {
+    std::uint64_t incarnation;
+    OpenFabric open_fabric;
+  };
+  Opened open(const ClusterSpec& spec, const std::optional<Carrier>& carrier = std::nullopt);
   /// There is a way to other nodes.
   bool is_open() const noexcept { return way_ != nullptr; }
   /// Runs `act` once there is a way to other nodes: now, or in open().
   void when_open(std::function<void()> act);
 
-  NodeNumber self() const noexcept { return self_; }
-  /// Of this server; that of a later one of the same number is greater. In a cluster of one: 0.
-  std::uint64_t incarnation() const noexcept { return incarnation_; }
-  NodeNumber count() const noexcept { return static_cast<NodeNumber>(entries_.size()); }
+  NodeNumber self() const noexcept { return servers_.self(); }
+  /// The servers, this one among them, and which of them are there.
+  const ServerTable& servers() const noexcept { return servers_; }
 
   /// Handles requests of other servers.
   void on(RequestType type, Rpc::Handler handler);
@@ -93,44 +96,21 @@ class Cluster final : mesh::Watcher, Views::Others {
   void send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
 
   // REQUIRES: is_open().
+  Contacts& contacts() noexcept { return way_->contacts; }
   Fabric& fabric() noexcept { return *way_->fabric; }
   collectives::Engine& engine() noexcept { return way_->engine; }
   const Rpc::Counters& request_counters() const noexcept { return way_->rpc.counters(); }
 
-  /// How the transport is named and what carries it, for people. In a cluster of one: empty.
-  std::string transport_description() const;
   /// What the records of this job's cards are checked under; nothing where no other node reads them, or where
   /// the fabric guards what is read.
   std::optional<store::CardKey> card_key(std::string_view nspace) const;
-
-  /// Where this server is, for the others: number, host name, contact. REQUIRES: is_open().
-  std::vector<std::byte> contact() const;
-  /// A contact that contact() made. Returns why it is refused, as a line for the user; empty: it is not. A
-  /// node that speaks another version counts as lost. REQUIRES: is_open().
-  std::string add(Bytes contact);
-  /// "node3", or "node 3" where its name is not known.
-  std::string name_of(NodeNumber node) const;
-  bool is_there(NodeNumber node) const noexcept;
-  bool has_left(NodeNumber node) const noexcept { return node < count() && entries_[node].has_left; }
-  bool is_lost(NodeNumber node) const noexcept { return node < count() && entries_[node].is_lost; }
-  /// All whose contact is known and that are not lost, without oneself.
-  std::vector<NodeNumber> others() const override;
 
   /// As Fabric.
   bool turn(bool may_rest = true);
   /// Nodes that were lost in turn() since the last call, and had not said that they leave.
   std::vector<Lost> take_lost();
-  /// As Fabric.
-  mesh::TimePoint deadline() const noexcept {
-    return way_ ? way_->fabric->deadline() : mesh::TimePoint::max();
-  }
-  bool sleep() noexcept { return !way_ || way_->fabric->sleep(); }
-  void stay_awake() noexcept {
-    if (way_) way_->fabric->stay_awake();
-  }
-  void share_cores(unsigned clients) noexcept {
-    if (way_) way_->fabric->share_cores(clients);
-  }
+  /// How the loop sleeps beside the fabric.
+  Pace pace() const noexcept { return Pace(way_ ? way_->fabric.get() : nullptr); }
   /// Tells a node that nothing more comes from here; nothing is sent to it any more, and its end is no loss.
   void take_leave_of(NodeNumber node);
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
@@ -140,34 +120,28 @@ class Cluster final : mesh::Watcher, Views::Others {
   void stop(const std::function<void()>& release);
 
  private:
-  struct Entry {
-    std::string host;
-    bool is_known = false, is_lost = false, has_left = false;
-  };
   /// To the other nodes. In this order, so that the mesh ends first: what it is still sending lies in the
   /// others.
   struct Way {
-    Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, Views::Others& others,
+    Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, ServerTable& servers,
         const std::vector<ViewRoom*>& rooms);
     Rpc rpc;
     collectives::Engine engine;
     Views views;
+    Contacts contacts;
     std::unique_ptr<Fabric> fabric;
   };
-  std::string enter(const ClusterSpec& spec);
+  Opened open_over(const ClusterSpec& spec, const Carrier& carrier);
+  Carrier carrier_of_machine(const ClusterSpec& spec);
+  std::string enter(const ClusterSpec& spec, std::uint64_t incarnation);
   void be_alone();
   void node_lost(NodeNumber node, const char* why) noexcept override;
-  void take_for_lost(NodeNumber node) override { entries_[node].is_lost = true; }
   void message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept override;
 
   Loop& loop_;
-  const std::string host_;
-  NodeNumber self_ = 0;
-  std::uint64_t incarnation_ = 0;
+  ServerTable servers_;
   std::optional<mesh::JobKey> key_;
-  std::vector<Entry> entries_;
   std::vector<Lost> lost_;  ///< for take_lost()
-  bool is_stopping_ = false;
   std::map<RequestType, Rpc::Handler> handlers_;
   std::vector<ViewRoom*> view_rooms_;
   std::vector<std::function<void()>> when_open_;  ///< not run yet

@@ -98,4 +98,24 @@ class Fabric {
   mesh::TimePoint awake_since_{};
 };
 
+/// How the loop sleeps beside a fabric, as Fabric has it. null: there is none, and nothing to wait for.
+class Pace {
+ public:
+  explicit Pace(Fabric* fabric) noexcept : fabric_(fabric) {}
+
+  mesh::TimePoint deadline() const noexcept {
+    return fabric_ != nullptr ? fabric_->deadline() : mesh::TimePoint::max();
+  }
+  bool sleep() const noexcept { return fabric_ == nullptr || fabric_->sleep(); }
+  void stay_awake() const noexcept {
+    if (fabric_ != nullptr) fabric_->stay_awake();
+  }
+  void share_cores(unsigned clients) const noexcept {
+    if (fabric_ != nullptr) fabric_->share_cores(clients);
+  }
+
+ private:
+  Fabric* const fabric_;
+};
+
 }  // namespace weft::server

@@ -70,8 +70,8 @@ EventRelay::EventRelay(Loop& loop, const pmix_proc_t& self, Jobs& jobs, const To
 
 std::unique_ptr<TreeRelay> EventRelay::tree_of_cluster() {
   return std::make_unique<TreeRelay>(
-      cluster_.self(), cluster_.count(), cluster_.incarnation(),
-      [this](NodeNumber node) { return cluster_.is_there(node); },
+      cluster_.self(), cluster_.servers().count(), cluster_.servers().incarnation(),
+      [this](NodeNumber node) { return cluster_.servers().is_there(node); },
       [this](NodeNumber to, std::vector<std::byte> message, TreeRelay::Sent sent) {
         cluster_.send(
             to, RequestType::relay, std::move(message),
@@ -297,7 +297,7 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
       continue;
     }
     to.insert(self_.rank);
-    for (const auto node : cluster_.others()) to.insert(node);
+    for (const auto node : cluster_.servers().others()) to.insert(node);
   }
   const auto tally = std::make_shared<Tally>(to.size(), std::move(done));
   const auto body = encoded(event);
@@ -305,7 +305,7 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
   for (const auto node : to) {
     if (node == self_.rank)
       deliver_from_server(node, body, on_reply);
-    else if (node < cluster_.count())
+    else if (node < cluster_.servers().count())
       cluster_.send(node, RequestType::event, body, on_reply);
     else
       tally->add(PMIX_ERR_UNREACH);

@@ -26,7 +26,7 @@ Introducer::Opened Introducer::open(Loop& loop, std::string host, FabricPlan& pl
   if (!opened.is_open) return {nullptr, std::move(opened.note)};
   std::copy_n(key.data(), plan.key.size(), plan.key.begin());
   plan.transport = cluster.fabric().transport();
-  plan.introducer = cluster.contact();
+  plan.introducer = cluster.contacts().own();
   return {std::move(made), std::move(opened.note)};
 }
 
@@ -39,10 +39,11 @@ Introducer::~Introducer() {
 /// A server that asks again, for its first call has timed out, gets the later reply.
 void Introducer::take(NodeNumber from, Bytes contact, const Rpc::Reply& reply) {
   const auto is_member = std::binary_search(members_.begin(), members_.end(), from);
-  const auto why_not = is_member ? cluster_.add(contact) : "it is of a node without ranks of the job";
+  const auto why_not =
+      is_member ? cluster_.contacts().add(contact) : "it is of a node without ranks of the job";
   if (!why_not.empty()) {
-    base::warn(base::LogPart::mesh, "the server of {} is not introduced: {}", cluster_.name_of(from),
-               why_not);
+    base::warn(base::LogPart::mesh, "the server of {} is not introduced: {}",
+               cluster_.servers().name_of(from), why_not);
     return reply(PMIX_ERR_BAD_PARAM, {});
   }
   contacts_[from].assign(contact.begin(), contact.end());
@@ -64,7 +65,7 @@ bool Introducer::turn() {
     if (contacts_.size() == members_.size()) continue;
     base::warn(base::LogPart::mesh,
                "the server of {} is lost before all servers of its job were introduced: {}",
-               cluster_.name_of(lost.node), lost.why);
+               cluster_.servers().name_of(lost.node), lost.why);
     has_lost_one_ = true;
     end_waiting(PMIX_ERR_UNREACH, {});
   }
@@ -72,8 +73,9 @@ bool Introducer::turn() {
 }
 
 bool Introducer::is_over() const noexcept {
-  return std::all_of(members_.begin(), members_.end(),
-                     [this](NodeNumber node) { return cluster_.has_left(node) || cluster_.is_lost(node); });
+  return std::all_of(members_.begin(), members_.end(), [this](NodeNumber node) {
+    return cluster_.servers().has_left(node) || cluster_.servers().is_lost(node);
+  });
 }
 
 // ---- all of a server

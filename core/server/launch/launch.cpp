@@ -67,7 +67,7 @@ void Launch::pack(LaunchBlob& blob, bool wants_servers, const Packed& done) {
   if (rooms_.host.does_fences() || is_cluster_of_host()) blob.fabric.reset();
   if (wants_servers && is_cluster_of_host()) {
     blob.contacts.assign(inventory_.begin(), inventory_.end());
-    blob.contacts.push_back(rooms_.cluster.contact());
+    blob.contacts.push_back(rooms_.cluster.contacts().own());
   }
   if (blob.fabric) {
     const auto note = introducers_.open(loop_, blob.nspace, host_name_, *blob.fabric);
@@ -121,7 +121,7 @@ void Launch::act_on(const LaunchBlob& blob, std::optional<std::uint64_t> node,
 
 /// False: it is refused; a line says why.
 bool Launch::take(Bytes contact) {
-  const auto why_not = rooms_.cluster.add(contact);
+  const auto why_not = rooms_.cluster.contacts().add(contact);
   if (!why_not.empty()) base::warn(base::LogPart::mesh, "{}", why_not);
   return why_not.empty();
 }
@@ -168,7 +168,7 @@ pmix_status_t Launch::enter_cluster(const std::string& nspace, const FabricPlan&
 void Launch::be_introduced(const std::string& nspace, const FabricPlan& plan, std::chrono::seconds limit,
                            const Done& done) {
   auto& cluster = rooms_.cluster;
-  const auto introducer = cluster.count() - 1;
+  const auto introducer = cluster.servers().count() - 1;
   struct Introduction {
     bool is_done = false;
     std::unique_ptr<Timer> deadline{};
@@ -187,8 +187,9 @@ void Launch::be_introduced(const std::string& nspace, const FabricPlan& plan, st
                nspace, limit.count());
     end(PMIX_ERR_TIMEOUT);
   });
-  if (cluster.has_left(introducer)) return end(PMIX_SUCCESS);  // all are known since an earlier call
-  cluster.send(introducer, RequestType::introduce, cluster.contact(),
+  if (cluster.servers().has_left(introducer))
+    return end(PMIX_SUCCESS);  // all are known since an earlier call
+  cluster.send(introducer, RequestType::introduce, cluster.contacts().own(),
                [this, plan, end, open, nspace, introducer](pmix_status_t status, Bytes body) {
                  if (status == PMIX_SUCCESS) status = take_introductions(plan, body);
                  if (status == PMIX_SUCCESS)
@@ -208,7 +209,7 @@ pmix_status_t Launch::take_introductions(const FabricPlan& plan, Bytes body) {
   for (const auto& contact : all->contacts)
     if (!take(contact)) return PMIX_ERR_UNREACH;
   const auto is_known = [this](NodeNumber node) {
-    return node == rooms_.cluster.self() || rooms_.cluster.is_there(node);
+    return node == rooms_.cluster.self() || rooms_.cluster.servers().is_there(node);
   };
   return std::all_of(plan.members.begin(), plan.members.end(), is_known) ? PMIX_SUCCESS : PMIX_ERR_UNREACH;
 }
@@ -220,10 +221,10 @@ void Launch::collect_inventory(Packed done) {
     auto& cluster = rooms_.cluster;
     data::Infos out;
     if (cluster.is_open()) {
-      out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster.contact()));
+      out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster.contacts().own()));
       out.add(ClusterSpec::transport_attribute,
               data::Value::of(std::string_view(cluster.fabric().transport())));
-      const auto way = cluster.transport_description();
+      const auto way = cluster.fabric().description();
       out.add(ClusterSpec::way_attribute, data::Value::of(std::string_view(way)));
     }
     done(PMIX_SUCCESS, std::move(out));

@@ -153,8 +153,9 @@ void FenceWatch::conclude(const Inquiry& inquiry) const {
   fence.members = inquiry.members.size();
   for (const auto& [node, part] : inquiry.parts)
     if (part.state != FencePart::State::entered)
-      fence.missing.push_back({cluster_.name_of(node), part.missing, true});
-  for (const auto node : inquiry.silent) fence.missing.push_back({cluster_.name_of(node), {}, false});
+      fence.missing.push_back({cluster_.servers().name_of(node), part.missing, true});
+  for (const auto node : inquiry.silent)
+    fence.missing.push_back({cluster_.servers().name_of(node), {}, false});
   if (fence.missing.empty() && fence.also.empty()) return;  // the last one has come meanwhile
   fence.arrived = fence.members - fence.missing.size();
   print(stuck_report(fence));

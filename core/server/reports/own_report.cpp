@@ -18,7 +18,7 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   }
   out.host = host_name_;
   out.pid = ::getpid();
-  out.transport = cluster_.transport_description();
+  if (cluster_.is_open()) out.transport = cluster_.fabric().description();
   const auto age = std::chrono::steady_clock::now() - started_;
   out.age_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(age).count());
   jobs_.each([&](const Job& job) { out.jobs.push_back(of(job)); });

@@ -74,7 +74,7 @@ void Processes::collect(const Job& job, Then then) const {
   all->take(here(job));
   const auto request = base::encode(ProcessesRequest{job.nspace});
   for (const auto node : job.nodes)
-    if (node != cluster_.self() && cluster_.is_there(node))
+    if (node != cluster_.self() && cluster_.servers().is_there(node))
       cluster_.send(node, RequestType::processes, request, [all](pmix_status_t, Bytes body) {
         if (const auto rows = base::decode<ProcessRows>(body)) all->take(rows->rows);
       });

@@ -11,22 +11,22 @@ void Survey::run(Loop& loop, Cluster& cluster, std::string name, OwnReport& own,
 
 void Survey::ask_everything() {
   const ReportRequest everything;
-  entries_.resize(cluster_.count());
+  entries_.resize(cluster_.servers().count());
   open_ = 1;  // ours, so that the round does not end while it begins
-  for (NodeNumber node = 0; node < cluster_.count(); ++node) {
+  for (NodeNumber node = 0; node < cluster_.servers().count(); ++node) {
     auto& entry = entries_[node];
     entry.node = node;
-    entry.host = cluster_.name_of(node);
+    entry.host = cluster_.servers().name_of(node);
     if (node == cluster_.self()) {
       entry.state = NodeEntry::State::here;
       entry.report = own_.make(everything);
-    } else if (cluster_.is_there(node)) {
+    } else if (cluster_.servers().is_there(node)) {
       entry.state = NodeEntry::State::silent;
       ask(node, everything);
     } else {
-      entry.state = cluster_.has_left(node)  ? NodeEntry::State::left
-                    : cluster_.is_lost(node) ? NodeEntry::State::lost
-                                             : NodeEntry::State::unknown;
+      entry.state = cluster_.servers().has_left(node)  ? NodeEntry::State::left
+                    : cluster_.servers().is_lost(node) ? NodeEntry::State::lost
+                                                       : NodeEntry::State::unknown;
     }
   }
   wait(&Survey::ask_parts);

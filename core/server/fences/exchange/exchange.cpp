@@ -141,7 +141,7 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
       cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier, members,
                               std::move(contribution), on_end, procs.after_loss());
   if (!generation) return fail(generation.error());
-  cluster_.stay_awake();
+  cluster_.pace().stay_awake();
   key->second = *generation;
   open_.insert_or_assign(*key, Open{procs, std::move(members), loop_.now()});
   ask_for_dead(*key);
@@ -187,7 +187,8 @@ bool Exchanges::process_died(const pmix_proc_t& proc) {
   if (!dead_.emplace(link::nspace_of(proc), proc.rank).second) return false;
   const auto where = jobs_.nodes_of({proc});
   for (const auto& [key, fence] : open_)
-    if (!where.empty() && cluster_.is_there(where.front()) && events::covers(fence.procs.procs(), proc))
+    if (!where.empty() && cluster_.servers().is_there(where.front()) &&
+        events::covers(fence.procs.procs(), proc))
       ask(name_of(fence.procs, key.second), where.front(), nullptr);
   return true;
 }

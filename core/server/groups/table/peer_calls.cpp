@@ -7,7 +7,7 @@ namespace weft::server {
 
 std::vector<NodeNumber> PeerCalls::nodes() const {
   std::vector<NodeNumber> out{self()};
-  for (const auto node : cluster_.others()) out.push_back(node);
+  for (const auto node : cluster_.servers().others()) out.push_back(node);
   return out;
 }
 
@@ -44,7 +44,7 @@ void PeerCalls::send(NodeNumber to, RequestType type, std::vector<std::byte> bod
       replied(status, answer);
     };
   if (to == self()) return call_here(type, std::move(body), std::move(replied));
-  if (cluster_.is_there(to)) return cluster_.send(to, type, std::move(body), std::move(replied));
+  if (cluster_.servers().is_there(to)) return cluster_.send(to, type, std::move(body), std::move(replied));
   if (replied) loop_.post([replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
 }
 

@@ -25,9 +25,11 @@ class PeerCalls {
   /// This node and those that can be reached.
   std::vector<NodeNumber> nodes() const;
   /// Its server is lost, and its processes with it.
-  bool is_lost(NodeNumber node) const { return cluster_.is_lost(node); }
+  bool is_lost(NodeNumber node) const { return cluster_.servers().is_lost(node); }
   /// It is lost, or has left in good order: no word comes from there any more.
-  bool is_gone(NodeNumber node) const { return cluster_.is_lost(node) || cluster_.has_left(node); }
+  bool is_gone(NodeNumber node) const {
+    return cluster_.servers().is_lost(node) || cluster_.servers().has_left(node);
+  }
   /// As Cluster.
   void add_view_room(ViewRoom& room) { cluster_.add_view_room(room); }
   void want_view() { cluster_.want_view(); }

@@ -30,8 +30,8 @@ struct OpeningTest : ::testing::Test {
   void open_both() {
     ASSERT_TRUE(one.open(spec_of(0)).is_open);
     ASSERT_TRUE(other.open(spec_of(1)).is_open);
-    ASSERT_EQ(one.add(other.contact()), "");
-    ASSERT_EQ(other.add(one.contact()), "");
+    ASSERT_EQ(one.contacts().add(other.contacts().own()), "");
+    ASSERT_EQ(other.contacts().add(one.contacts().own()), "");
   }
   void send(Cluster& from, NodeNumber to, RequestType type) {
     from.send(to, type, {}, [this](pmix_status_t status, Bytes) { replies.push_back(status); });
@@ -57,19 +57,19 @@ struct OpeningTest : ::testing::Test {
 TEST_F(OpeningTest, a_cluster_of_one_reaches_none_and_has_nothing_to_do) {
   EXPECT_FALSE(one.is_open());
   EXPECT_EQ(one.self(), 0u);
-  EXPECT_EQ(one.count(), 1u);
-  EXPECT_EQ(one.name_of(0), "first");
-  EXPECT_TRUE(one.others().empty());
-  EXPECT_FALSE(one.is_there(0) || one.is_lost(0) || one.has_left(0));
-  EXPECT_FALSE(one.is_there(1) || one.is_lost(1) || one.has_left(1));
-  EXPECT_EQ(one.transport_description(), "");
+  EXPECT_EQ(one.servers().count(), 1u);
+  EXPECT_EQ(one.servers().name_of(0), "first");
+  EXPECT_TRUE(one.servers().others().empty());
+  EXPECT_FALSE(one.servers().is_there(0) || one.servers().is_lost(0) || one.servers().has_left(0));
+  EXPECT_FALSE(one.servers().is_there(1) || one.servers().is_lost(1) || one.servers().has_left(1));
+  EXPECT_FALSE(one.is_open());
   EXPECT_FALSE(one.card_key("job"));
   EXPECT_FALSE(one.turn());
-  EXPECT_TRUE(one.sleep());
-  EXPECT_EQ(one.deadline(), mesh::TimePoint::max());
+  EXPECT_TRUE(one.pace().sleep());
+  EXPECT_EQ(one.pace().deadline(), mesh::TimePoint::max());
   EXPECT_TRUE(one.take_lost().empty());
-  one.stay_awake();
-  one.share_cores(3);
+  one.pace().stay_awake();
+  one.pace().share_cores(3);
   one.say_goodbye();
   one.stop([] { FAIL() << "nothing was exposed"; });
 }
@@ -104,7 +104,7 @@ TEST_F(OpeningTest, handlers_that_were_there_before_hear_requests_as_those_that_
 
 TEST_F(OpeningTest, what_waits_for_the_opening_runs_once_in_its_order) {
   Words ran;
-  one.when_open([&] { ran.push_back(one.is_open() && one.count() == 2 ? "first" : "too early"); });
+  one.when_open([&] { ran.push_back(one.is_open() && one.servers().count() == 2 ? "first" : "too early"); });
   one.when_open([&] { ran.push_back("second"); });
   EXPECT_TRUE(ran.empty());
   ASSERT_TRUE(one.open(spec_of(0)).is_open);
@@ -116,7 +116,7 @@ TEST_F(OpeningTest, what_waits_for_the_opening_runs_once_in_its_order) {
 TEST_F(OpeningTest, one_that_cannot_be_opened_is_as_it_was_and_may_be_tried_again) {
   ASSERT_TRUE(other.open(spec_of(1)).is_open);
   auto spec = spec_of(0);
-  spec.contacts = {other.contact()};
+  spec.contacts = {other.contacts().own()};
   spec.contacts.front()[0] ^= std::byte{0x40};  // of another version
   bool has_opened = false;
   one.when_open([&] { has_opened = true; });
@@ -124,8 +124,8 @@ TEST_F(OpeningTest, one_that_cannot_be_opened_is_as_it_was_and_may_be_tried_agai
   EXPECT_FALSE(refused.is_open);
   EXPECT_NE(refused.note.find("second (node 1)"), std::string::npos) << refused.note;
   EXPECT_FALSE(one.is_open() || has_opened);
-  EXPECT_EQ(one.count(), 1u);
-  EXPECT_EQ(one.name_of(0), "first");
+  EXPECT_EQ(one.servers().count(), 1u);
+  EXPECT_EQ(one.servers().name_of(0), "first");
   EXPECT_TRUE(one.take_lost().empty());
   auto warp = spec_of(0);
   warp.transport = "warp";
