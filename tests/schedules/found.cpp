@@ -164,8 +164,8 @@ Schedule leave_while_a_node_is_lost() {
   return out;
 }
 
-/// Handlers have aborted a construct that goes on without a lost node; a server whose member has died before it
-/// called comes to that attempt later, and fails it for the death.
+/// Handlers have aborted a construct that goes on without a lost node; a server whose member has died before
+/// it called comes to that attempt later, and fails it for the death.
 Schedule construct_that_fails_for_two_reasons() {
   Schedule out;
   out.shape.nodes = 4;
