@@ -46,7 +46,7 @@ struct Operation {
   bool adjusts = false;   ///< construct, invite: goes on without members that are lost or have left
   bool asks = false;      ///< construct: handlers decide about lost members
   bool differs = false;   ///< construct: half of the members give these directives
-  /// construct: so many of the first members know how many they are and each a share of the others, who know
+  /// construct: so many of the first members know how many they are and each a share of the others, which know
   /// the name alone; 0: all know all.
   std::uint32_t leaders = 0;
   Rank target = 0;  ///< get, invite
