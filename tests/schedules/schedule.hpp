@@ -46,8 +46,8 @@ struct Operation {
   bool adjusts = false;   ///< construct, invite: goes on without members that are lost or have left
   bool asks = false;      ///< construct: handlers decide about lost members
   bool differs = false;   ///< construct: half of the members give these directives
-  /// construct: so many of the first members know how many they are and each a share of the others, which know
-  /// the name alone; 0: all know all.
+  /// construct: so many of the first members know how many they are and each a share of the others, which
+  /// know the name alone; 0: all know all.
   std::uint32_t leaders = 0;
   Rank target = 0;  ///< get, invite
   /// get: of the key that this operation commits, before or after it; nothing: of the first card.
