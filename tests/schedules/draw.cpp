@@ -49,8 +49,12 @@ void add(std::vector<Rank>& members, Rank rank) {
 
 class Drawer {
  public:
-  Drawer(Dice& dice, std::uint32_t ranks, bool reuses_names)
-      : dice_(dice), ranks_(ranks), reuses_names_(reuses_names) {}
+  Drawer(Dice& dice, std::uint32_t ranks, const Bounds& bounds, bool loses)
+      : dice_(dice),
+        ranks_(ranks),
+        reuses_names_(!loses || bounds.reuses_names),
+        bootstraps_(!loses || bounds.draws_bootstraps),
+        loses_(loses) {}
 
   Operation operation() {
     Operation out;
@@ -150,6 +154,11 @@ class Drawer {
     out.asks = dice_.one_in(4);
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
+    if (bootstraps_ && dice_.one_in(4)) {
+      out.leaders = dice_.between(1, 2);
+      // A leader that ends before it calls: no other process knows of it.
+      if (loses_) out.timeout = dice_.between(1, 3);
+    }
     const bool is_given =
         !out.differs || std::any_of(out.members.begin(), out.members.end(), gives_directives);
     groups_.push_back({out.group, out.members, out.adjusts && is_given});
@@ -206,7 +215,7 @@ class Drawer {
 
   Dice& dice_;
   const std::uint32_t ranks_;
-  const bool reuses_names_;
+  const bool reuses_names_, bootstraps_, loses_;
   std::vector<Group> groups_;
   std::vector<std::string> ended_;
   std::vector<std::vector<Rank>> connected_;
@@ -251,7 +260,7 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   shape.network.jitter = dice.one_in(4) ? 0 : dice.one_in(4) ? 200000 : 5000;  // ns
   const auto ranks = shape.nodes * shape.ranks_a_node;
   const auto faults = dice.below(bounds.most_faults + 1);
-  Drawer drawer(dice, ranks, faults == 0);
+  Drawer drawer(dice, ranks, bounds, faults != 0);
   const auto operations = dice.between(1, bounds.most_operations);
   for (std::uint32_t i = 0; i < operations; ++i) out.operations.push_back(drawer.operation());
   out.finalizes = dice.one_in(2);

@@ -164,6 +164,83 @@ Schedule leave_while_a_node_is_lost() {
   return out;
 }
 
+/// Handlers have aborted a construct that goes on without a lost node; a server whose member has died before
+/// it called comes to that attempt later, and fails it for the death.
+Schedule construct_that_fails_for_two_reasons() {
+  Schedule out;
+  out.shape.nodes = 4;
+  out.shape.ranks_a_node = 2;
+  out.shape.seed = 5862;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 5000;
+  const std::vector<Rank> all{0, 1, 2, 3, 4, 5, 6, 7};
+  const auto late = [&](std::size_t which, int pause) {
+    std::vector<microseconds> pauses(all.size());
+    pauses[which] = us(pause);
+    return pauses;
+  };
+  out.operations = {
+      {.kind = Kind::fence_job, .members = all, .pauses = late(5, 1881)},
+      {.kind = Kind::construct, .members = {1, 3, 4}, .pauses = {us(0), us(0), us(878)}, .group = "group0"},
+      {.kind = Kind::construct,
+       .members = all,
+       .pauses = late(3, 41),
+       .group = "group1",
+       .asks = true,
+       .refuses = true}};
+  out.faults = {{Fault::Kind::node_lost, 0, us(311)}, {Fault::Kind::process_ends, 5, us(5306)}};
+  return out;
+}
+
+/// Handlers abort a construct at a server that does not know yet that a node of it is lost.
+Schedule abort_while_a_node_is_lost() {
+  Schedule out;
+  out.shape.nodes = 5;
+  out.shape.ranks_a_node = 3;
+  out.shape.seed = 40002995;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 200000;
+  out.operations = {{.kind = Kind::construct,
+                     .members = {1, 3, 5, 8, 13, 14},
+                     .pauses = {us(0), us(0), us(0), us(0), us(0), us(2881)},
+                     .group = "group0",
+                     .adjusts = true,
+                     .differs = true},
+                    {.kind = Kind::construct,
+                     .members = {3, 5, 6, 7, 9, 12, 14},
+                     .pauses = std::vector<microseconds>(7),
+                     .group = "group1",
+                     .asks = true,
+                     .differs = true,
+                     .refuses = true}};
+  out.faults = {{Fault::Kind::node_lost, 4, us(1145)},
+                {Fault::Kind::process_ends, 3, us(1714)},
+                {Fault::Kind::node_lost, 2, us(3780)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// One server fences with a member that leaves, and whose node is lost, and another one without it.
+Schedule fence_while_a_member_leaves_and_is_lost() {
+  Schedule out;
+  out.shape.nodes = 6;
+  out.shape.ranks_a_node = 1;
+  out.shape.seed = 10775;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 5000;
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {2, 3, 4},
+       .pauses = {us(0), us(0), us(20)},
+       .group = "group0",
+       .asks = true},
+      {.kind = Kind::leave, .members = {4}, .pauses = {us(52)}, .group = "group0"},
+      {.kind = Kind::fence_group, .members = {2, 3, 4}, .pauses = {us(0), us(0), us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 4, us(87)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found() {
@@ -173,7 +250,10 @@ std::vector<Found> found() {
           {"an invitation waits for a process that has ended", end_while_an_invitation_is_handed_over()},
           {"an invitation fails for two reasons", refused_invitation_whose_coordinator_is_lost()},
           {"a process waits for a lost coordinator", invitation_that_comes_after_the_question()},
-          {"the end of a group waits for a member that has left", leave_while_a_node_is_lost()}};
+          {"the end of a group waits for a member that has left", leave_while_a_node_is_lost()},
+          {"a construct fails for two reasons", construct_that_fails_for_two_reasons()},
+          {"a construct is aborted at one node and fails at another", abort_while_a_node_is_lost()},
+          {"a fence fails for two reasons", fence_while_a_member_leaves_and_is_lost()}};
 }
 
 }  // namespace weft::schedules

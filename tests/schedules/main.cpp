@@ -5,10 +5,11 @@
 //   weft_schedules --found
 //   weft_schedules --cost [--nodes N] [--operations N]
 //   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N]
-//   [--pauses] [--all] [--show]
+//   [--pauses] [--bootstraps] [--names] [--all] [--show]
 //
 // --found runs those that went wrong once (found.cpp). --cost loses a node that so many operations wait for,
-// and counts messages. --pauses also draws servers that do nothing for a time.
+// and counts messages. --pauses also draws servers that do nothing for a time, --bootstraps groups whose
+// members do not know each other, and --names groups with the name of one that has ended, also with losses.
 // Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints,
 // made smaller; --all goes on behind it, and tells the seeds alone. --show prints the schedule of the first
 // seed, and runs it twice: both runs have to be the same.
@@ -45,6 +46,14 @@ std::optional<Options> read(int count, char** words) {
     }
     if (word == "--pauses") {
       out.bounds.draws_pauses = true;
+      continue;
+    }
+    if (word == "--bootstraps") {
+      out.bounds.draws_bootstraps = true;
+      continue;
+    }
+    if (word == "--names") {
+      out.bounds.reuses_names = true;
       continue;
     }
     if (word == "--cost") {

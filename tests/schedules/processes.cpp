@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/data/types/array.hpp"
+
 namespace weft::schedules {
 
 using simulation::Client;
@@ -42,6 +44,23 @@ data::Infos directives_of(const Operation& operation, Rank rank) {
   if (operation.is_optional) out.add(PMIX_GROUP_OPTIONAL, data::Value::of(true));
   if (operation.timeout != 0) out.add(PMIX_TIMEOUT, data::Value::of(operation.timeout));
   return out;
+}
+
+/// What a process names when it constructs the group: all members, or of a bootstrap itself alone, and of a
+/// leader's share of the others with its directives; or nothing.
+server::Procs named_by(const Operation& operation, Rank rank, data::Infos& directives) {
+  const auto& members = operation.members;
+  if (operation.leaders == 0) return procs_of(members);
+  const auto place =
+      static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
+  if (place >= operation.leaders) return {};
+  server::Procs share;
+  for (std::size_t i = operation.leaders; i < members.size(); ++i)
+    if (i % operation.leaders == place) share.push_back(proc_of(members[i]));
+  directives.add(PMIX_GROUP_BOOTSTRAP, data::Value::of(operation.leaders));
+  if (!share.empty())
+    directives.add(PMIX_GROUP_ADD_MEMBERS, *data::value_of_array(PMIX_PROC, share.data(), share.size()));
+  return {proc_of(rank)};
 }
 
 bool is_of_members(Kind kind) {
@@ -183,8 +202,11 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       if (!is_off_[number]) is_off_[number] = is_there;
       if (*is_off_[number]) return false;
       process.left.erase(operation.group);
-      process.waits =
-          client.construct(operation.group, procs_of(operation.members), directives_of(operation, rank));
+      {
+        auto directives = directives_of(operation, rank);
+        const auto named = named_by(operation, rank, directives);
+        process.waits = client.construct(operation.group, named, std::move(directives));
+      }
       return true;
     case Kind::fence_group:
       if (is_member) process.waits = client.fence_group(operation.group);

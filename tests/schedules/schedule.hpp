@@ -46,7 +46,10 @@ struct Operation {
   bool adjusts = false;   ///< construct, invite: goes on without members that are lost or have left
   bool asks = false;      ///< construct: handlers decide about lost members
   bool differs = false;   ///< construct: half of the members give these directives
-  Rank target = 0;        ///< get, invite
+  /// construct: so many of the first members know how many they are and each a share of the others, which
+  /// know the name alone; 0: all know all.
+  std::uint32_t leaders = 0;
+  Rank target = 0;  ///< get, invite
   /// get: of the key that this operation commits, before or after it; nothing: of the first card.
   std::optional<std::size_t> late{};
   bool is_local = false;  ///< notify: for the processes of its node
@@ -93,6 +96,9 @@ struct Bounds {
   std::uint32_t most_nodes = 4, most_ranks_a_node = 3, most_operations = 8;
   std::uint32_t most_faults = 3;
   bool draws_pauses = false;
+  // Without losses these are drawn in any case:
+  bool draws_bootstraps = false;
+  bool reuses_names = false;  ///< of groups that have ended
 };
 
 /// What messages and reads cost in a drawn schedule, without jitter.

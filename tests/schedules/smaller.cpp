@@ -93,6 +93,7 @@ std::string to_text(const Schedule& schedule) {
         {operation.is_local, "local"}};
     for (const auto& [is_set, text] : marks)
       if (is_set) out += fmt::format(", {}", text);
+    if (operation.leaders != 0) out += fmt::format(", {} leaders", operation.leaders);
     if (operation.timeout != 0) out += fmt::format(", {} s", operation.timeout);
     out += ':';
     if (operation.kind == Kind::invite) out += fmt::format(" by rank {}:", operation.target);

@@ -323,6 +323,18 @@ TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_aw
   for (const auto& node : all) EXPECT_EQ(node->engine->early_bytes(), 0u) << node->number;
 }
 
+TEST_F(EngineTest, one_that_two_members_refuse_has_the_end_of_the_first) {
+  start(3);
+  EXPECT_EQ(all[2]->engine->refuse(world, all_nodes(), Errc::denied).value(), Errc::denied);
+  ASSERT_TRUE(
+      until([&] { return all[0]->engine->counters().early == 1 && all[1]->engine->counters().early == 1; }));
+  EXPECT_EQ(all[0]->engine->refuse(world, all_nodes(), Errc::peer_lost).value(), Errc::denied);
+  all[1]->begin(world, Kind::barrier, all_nodes(), {});
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  EXPECT_EQ(all[1]->told[0].result.error().code, Errc::denied);
+  for (const auto& node : all) EXPECT_EQ(node->engine->early_bytes(), 0u) << node->number;
+}
+
 TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_back) {
   start(3, {.most_early_bytes = 600});
   for (const NodeNumber n : {0u, 1u}) all[n]->begin(world, Kind::barrier, all_nodes(), {});
