@@ -4,8 +4,8 @@
 // docs/design/nodes.md.
 //
 // Opening   open() makes it the cluster of all nodes, once, before the rooms are there or after: handlers of
-//           requests wait for that, and so does what is given to when_open(). In a cluster of one there are no
-//           others, no request leaves, and a turn does nothing.
+//           requests wait for that, and so does what is given to when_open(). In a cluster of one there are
+//           no others, no request leaves, and a turn does nothing.
 // End       stop() ends all work while the rooms are there to hear of it; then what they have exposed to the
 //           endpoint goes, then the endpoint.
 #pragma once
