@@ -6,10 +6,12 @@
 // E2  A collective of which a message was thrown away is incomplete: take() says so, and it fails. Where even
 //     that cannot be kept, every collective that is taken from then on is incomplete: no node of ours sends
 //     so much.
-// E3  bytes() is the sum of what the entries take, which account() alone changes: 0 when nothing is kept.
+// E3  Of a collective that has failed elsewhere that is kept, and nothing else: whoever begins it hears of it.
+// E4  bytes() is the sum of what the entries take, which account() alone changes: 0 when nothing is kept.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "collectives/message.hpp"
@@ -36,15 +38,26 @@ class EarlyMessages {
   void keep(NodeNumber from, const MessageHeader& header, Bytes payload) noexcept;
   /// Takes the messages that were kept for a collective; their bytes are free for others again.
   Kept take(const Key& key) noexcept;
-  /// Collectives of other signatures with the same upper half, each with the node whose message came first.
-  std::vector<std::pair<Key, NodeNumber>> like(const Signature& signature) const;
+  /// What is kept of a collective is of no use any more: it has failed, as this node `from` says, too.
+  void end(const Key& key, NodeNumber from, Errc why) noexcept;
+  /// A node is lost: no collective with it comes to use what it has sent. What has failed has.
+  void lose_node(NodeNumber node) noexcept;
+  /// How one has failed elsewhere.
+  std::optional<Errc> end_of(const Key& key) const;
+  /// Collectives of other signatures with the same upper half, each with the nodes that its messages came from.
+  std::vector<std::pair<Key, std::vector<NodeNumber>>> like(const Signature& signature) const;
   std::uint64_t bytes() const noexcept { return bytes_; }
+  /// Of these what is kept of collectives that have not failed elsewhere.
+  std::uint64_t open_bytes() const noexcept;
 
  private:
   struct Entry {
     Kept kept;
     std::uint64_t bytes = 0;
+    bool has_ended = false;  ///< its one message is an abort
   };
+  void keep_end(NodeNumber from, const MessageHeader& header) noexcept;
+  void lose(const Key& key) noexcept;
   void account(Entry& entry, std::uint64_t bytes) noexcept;
 
   const std::uint64_t most_bytes_;

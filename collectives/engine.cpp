@@ -193,12 +193,18 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   return generation;
 }
 
-Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why) {
+Result<Errc> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why) {
   const auto made = make(signature, Kind::barrier, std::move(members));
   if (!made) return fail(made.error());
-  const auto key = (*made)->key();
-  abort(key.first, key.second, why);
-  return key.second;
+  Collective& c = **made;
+  const auto early = early_.take(c.key());
+  for (const auto& message : early.messages) {
+    if (message.header.type != MessageHeader::Type::abort) continue;
+    take(c, message.from, message.header, message.payload);
+    return Errc(message.header.error);
+  }
+  end_at_all(c, {why}, std::nullopt);
+  return why;
 }
 
 Generation Engine::begun(const Signature& signature) const {
@@ -332,6 +338,7 @@ void Engine::abort(const Signature& signature, Generation generation, Errc why) 
 void Engine::suspend(NodeNumber lost) noexcept {
   for (const auto& [key, c] : open_)
     if (c->index_of(lost)) c->is_suspended = true;
+  early_.lose_node(lost);
 }
 
 bool Engine::has_undecided() const noexcept {
@@ -365,7 +372,8 @@ bool Engine::has_data(const Key& key) const {
 
 void Engine::settle(const End& how, Contributions* contributions) {
   const auto open = open_.find({how.signature, how.generation});
-  if (open == open_.end() || !open->second->is_suspended) return;
+  if (open == open_.end()) return settle_early(how);
+  if (!open->second->is_suspended) return;
   auto& c = *open->second;
   const auto lost = how.lost == MessageHeader::no_node
                         ? std::nullopt
@@ -375,6 +383,27 @@ void Engine::settle(const End& how, Contributions* contributions) {
       c.kind == Kind::exchange && (contributions == nullptr || contributions->size() != c.members.size());
   if (c.kind == Kind::exchange && !c.is_without_data) c.contributions = std::move(*contributions);
   end(c, {}, std::nullopt);
+}
+
+/// A node that begins it asks for its end. Those that wait in another one of that name hear that this one has
+/// failed; where it goes on as another they meet there.
+void Engine::settle_early(const End& how) {
+  const Key key{how.signature, how.generation};
+  if (how.after_loss < AfterLoss::asks && how.first != MessageHeader::no_node)
+    early_.end(key, how.first, how.error);
+  else
+    static_cast<void>(early_.take(key));
+}
+
+std::vector<Engine::Rival> Engine::rivals_of(const Signature& signature) const {
+  std::vector<Rival> out;
+  for (const auto& [key, nodes] : early_.like(signature)) {
+    const auto node = std::find_if(nodes.begin(), nodes.end(), [this](NodeNumber each) {
+      return mesh_.state(each) != mesh::NodeState::lost;
+    });
+    if (node != nodes.end()) out.push_back({key, *node});
+  }
+  return out;
 }
 
 void Engine::end(Collective& c, Result<void> result, std::optional<Loss> lost) {

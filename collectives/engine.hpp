@@ -80,9 +80,9 @@ class Engine {
   Result<Generation> begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
                            std::vector<std::byte> contribution, Done done,
                            AfterLoss after_loss = AfterLoss::ends);
-  /// Fails the next generation at all members, as `why`: this node does not take part in it. Errors as
-  /// begin().
-  Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
+  /// Fails the next generation at all members, as `why`: this node does not take part in it. Returns how it
+  /// has ended: another member may have ended it before. Errors as begin().
+  Result<Errc> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
   /// The collective has begun here and not ended. Right after begin(): no other member had ended it before.
@@ -112,7 +112,8 @@ class Engine {
   /// Whether one that is suspended brings data.
   bool has_data(const Key& key) const;
   /// Ends a suspended collective as its survivors have agreed: done() runs in progress(). contributions: of
-  /// one that has ended well elsewhere; null: they are not to be had. No effect on any other.
+  /// one that has ended well elsewhere; null: they are not to be had. What has come of one that has not begun
+  /// here is of no more use. No effect on any other.
   void settle(const End& end, Contributions* contributions);
 
   /// The mesh is about to end: nothing is sent from here on, and nothing begins (canceled). Open collectives
@@ -123,12 +124,15 @@ class Engine {
   /// ended. Returns their number.
   std::size_t progress();
 
-  /// Collectives that have not begun here, of signatures with the same upper half, and a node that is in
-  /// each.
-  std::vector<std::pair<std::pair<Signature, Generation>, NodeNumber>> rivals_of(
-      const Signature& signature) const {
-    return early_.like(signature);
-  }
+  /// A collective that has not begun here.
+  struct Rival {
+    Key key;
+    NodeNumber node;  ///< that is in it, and is there
+  };
+  /// Those of signatures with the same upper half.
+  std::vector<Rival> rivals_of(const Signature& signature) const;
+  /// How one that has not begun here has failed elsewhere.
+  std::optional<Errc> early_end_of(const Key& key) const { return early_.end_of(key); }
   std::vector<OpenCollective> open() const;
   struct Counters {
     std::uint64_t begun = 0, ended_well = 0, failed = 0, early = 0, late = 0, malformed = 0;
@@ -136,6 +140,8 @@ class Engine {
   const Counters& counters() const noexcept { return counters_; }
   /// The bytes of messages for which this node is not ready.
   std::uint64_t early_bytes() const noexcept { return early_.bytes(); }
+  /// Of these those of collectives that have not failed elsewhere: this node has still to begin them.
+  std::uint64_t awaited_bytes() const noexcept { return early_.open_bytes(); }
 
  private:
   struct Collective;
@@ -148,6 +154,7 @@ class Engine {
   void send_step(Collective& collective);
   void cannot_send(NodeNumber to, Bytes header_bytes, const Error& why);
   void end_at_all(Collective& collective, const Error& why, std::optional<NodeNumber> lost);
+  void settle_early(const End& how);
   void end(Collective& collective, Result<void> result, std::optional<Loss> lost);
   std::size_t tell_ended();
 

@@ -115,7 +115,7 @@ Client::Call Client::finalize() {
 }
 
 void Client::commit(const std::string& key, Bytes value) {
-  auto card = job().view().card_to_write(local_);
+  auto card = job().view().cards().to_write(local_);
   data::Writer out;
   require(data::encode_value(out, data::Value::of_bytes(value).get()).has_value(), "a value that travels");
   const auto encoded = std::move(out).take();

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "core/server/dispatch.hpp"
 #include "core/store/segment/job_builder.hpp"
 #include "simulation/require.hpp"
 
@@ -123,7 +122,7 @@ Loop::TimePoint Node::deadline() const noexcept {
 
 void Node::on_frame(const server::ConnectionRef& from, link::Frame frame) {
   const server::LoopWatch::Work work(watch_, link::to_text(frame.type), &from->proc);
-  server::dispatch(*rooms_, from, frame);
+  rooms_->requests.dispatch(from, frame);
 }
 
 void Node::on_closed(const server::ConnectionRef& connection) {

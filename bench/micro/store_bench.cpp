@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/store/boards/board.hpp"
+#include "core/store/boards/server_board.hpp"
 #include "core/store/cards/keyed_log.hpp"
 
 namespace weft::store {
@@ -102,7 +102,7 @@ void log_visit(benchmark::State& state) {
 void board_round(benchmark::State& state) {
   const auto members = static_cast<std::uint32_t>(state.range(0));
   const Memory memory = zeroed(Board::footprint(members));
-  Board& board = Board::create(memory.get(), members, false);
+  ServerBoard& board = ServerBoard::create(memory.get(), members, false);
   Generation generation = 0;
   for (auto _ : state) {
     ++generation;

@@ -28,7 +28,7 @@ class Job {
     std::vector<std::string> keys;
     for (int k = 0; k < 16; ++k) keys.push_back("key." + std::to_string(k));
     for (std::uint32_t r = 0; r < ranks; ++r) {
-      auto card = view().card(view().local_index(r));
+      auto card = view().cards().local(view().local_index(r));
       for (const auto& key : keys)
         if (!card.append({{Realm::rank, 0}, PMIX_GLOBAL, key, encoded.view()})) std::abort();
     }

@@ -97,8 +97,7 @@ void Client::become_singleton() {
   self_ = link::make_proc("singleton." + host + "." + std::to_string(::getpid()), 0);
   connection_ = std::make_shared<Connection>(shm::Fd());
   open_events();
-  fences_.emplace(self_, *connection_, singleton_);
-  group_meetings_.emplace(self_, *connection_);
+  open_rooms();
   const auto add = [&](std::uint32_t rank, const char* key, data::Value value) {
     (void)private_.store(link::nspace_of(self_), rank, key, value.get());
   };
@@ -179,15 +178,30 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
     return fail(Errc::corrupt, "handshake");
   }
   server_ = link::make_proc(welcome->server_nspace, welcome->server_rank);
-  local_ = welcome->local;
+  job_.local = welcome->local;
   // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers
   // everything.
   if (welcome->segment_bytes == 0) return {};
   if (!segment) segment = shm::SegmentWindows::map(std::move(fds[0]), std::move(fds[1]));
   if (!segment) return {};
-  segment_ = std::move(*segment);
-  if (!enter(welcome->job)) segment_ = {};
+  job_.segment = std::move(*segment);
+  if (!enter(welcome->job)) job_.segment = {};
   return {};
+}
+
+/// What this process asks for, once it has its name and its connection.
+void Client::open_rooms() {
+  fences_.emplace(self_, *connection_, singleton_);
+  group_meetings_.emplace(self_, *connection_);
+  puts_.emplace(self_, singleton_, *connection_, job_, private_);
+  gets_.emplace(Gets::Sources{.self = self_,
+                              .is_singleton = singleton_,
+                              .job = job_,
+                              .puts = *puts_,
+                              .own = private_,
+                              .groups = groups_,
+                              .key_wait = key_wait_},
+                *connection_);
 }
 
 void Client::connect_through(shm::Fd socket) {
@@ -195,54 +209,36 @@ void Client::connect_through(shm::Fd socket) {
   connection_->on_push([this](link::Frame frame) { on_push(std::move(frame)); });
   connection_->on_lost([this] { on_lost(); });
   open_events();
-  fences_.emplace(self_, *connection_, singleton_);
-  group_meetings_.emplace(self_, *connection_);
+  open_rooms();
 }
 
-/// Takes the place `local_` of a job in the mapped segment: the server has let this process in, and no other
-/// as this rank. After an error nothing refers to the segment.
+/// Takes this process's place in the mapped segment: the server has let it in, and no other as this rank.
+/// After an error nothing refers to the segment.
 Result<void> Client::enter(std::uint64_t job) {
-  segment_.own_job = job;
-  const auto bytes = segment_.bytes();
+  job_.segment.own_job = job;
+  const auto bytes = job_.segment.bytes();
   if (store::check_segment(bytes) != store::Attach::ready) return fail(Errc::corrupt, "segment");
   auto view = store::JobView::open(bytes, job);
-  if (!view || local_ >= view->header().local_capacity) return fail(Errc::corrupt, "job");
+  if (!view || job_.local >= view->header().local_capacity) return fail(Errc::corrupt, "job");
   const auto& h = view->header();
-  if (h.clients_inode != segment_.clients.inode()) return fail(Errc::corrupt, "another job's memory");
-  const auto& place = view->local(local_);
+  if (h.clients_inode != job_.segment.clients.inode()) return fail(Errc::corrupt, "another job's memory");
+  const auto& place = view->local(job_.local);
   for (const auto& mine : {h.control_area, store::Area{place.card, shm::page_bytes}})
-    if (auto ok = segment_.clients.make_writable(mine.offset, mine.bytes); !ok) return ok;
-  auto card = view->card_to_write(local_);
-  rest_ = {.at = place.card_rest, .first = h.card_first, .most = h.card_rest_bytes};
-  if (auto ok = make_card_writable(card.published()); !ok) return ok;
-  if (auto ok = card.adopt(); !ok) return ok;
+    if (auto ok = job_.segment.clients.make_writable(mine.offset, mine.bytes); !ok) return ok;
+  if (auto ok = puts_->adopt_card(*view, place); !ok) return ok;
 
-  auto* const memory = segment_.clients.base();
+  auto* const memory = job_.segment.clients.base();
   auto& board = view->board();
-  control_.ring = reinterpret_cast<shm::NoticeRing*>(memory + h.rings) + local_;
-  control_.fetch = reinterpret_cast<store::FetchCell*>(memory + h.fetch_cells) + local_;
-  control_.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + h.dirty) + local_ / 64;
-  control_.dirty_bit = std::uint64_t{1} << (local_ % 64);
-  control_.doorbell = reinterpret_cast<shm::Doorbell*>(memory + h.doorbell);
-  control_.connection = connection_.get();
-  card_ = card;
-  has_card_ = true;
-  own_job_ = *view;
-  wait_ = wait_policy(own_job_, board, h.nodes > 1, 0);
-  fences_->attach(segment_, own_job_, board, local_, control_);
-  group_meetings_->attach(segment_, own_job_, control_);
-  return {};
-}
-
-/// What of the card's second piece a log that ends at `end` has. Errors: os.
-Result<void> Client::make_card_writable(std::uint64_t end) {
-  if (end <= rest_.first) return {};
-  constexpr std::uint64_t part = shm::PartialWindow::part_bytes;  // as KeyedLog::back() takes pages
-  const auto wanted = std::min((end - rest_.first + part - 1) / part * part, rest_.most);
-  if (wanted <= rest_.writable) return {};
-  if (auto ok = segment_.clients.make_writable(rest_.at + rest_.writable, wanted - rest_.writable); !ok)
-    return ok;
-  rest_.writable = wanted;
+  job_.control.ring = reinterpret_cast<shm::NoticeRing*>(memory + h.rings) + job_.local;
+  job_.control.fetch = reinterpret_cast<store::FetchCell*>(memory + h.fetch_cells) + job_.local;
+  job_.control.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + h.dirty) + job_.local / 64;
+  job_.control.dirty_bit = std::uint64_t{1} << (job_.local % 64);
+  job_.control.doorbell = reinterpret_cast<shm::Doorbell*>(memory + h.doorbell);
+  job_.control.connection = connection_.get();
+  job_.view = *view;
+  job_.wait = wait_policy(job_.view, board, h.nodes > 1, 0);
+  fences_->attach(job_.segment, job_.view, board, job_.local, job_.control);
+  group_meetings_->attach(job_.segment, job_.view, job_.control);
   return {};
 }
 

@@ -31,7 +31,7 @@ void Rooms::connection_closed(const ConnectionRef& connection, bool is_expected)
 
 void Rooms::leave_cluster() {
   fences.stop_exchanging();
-  groups.stop_exchanging();
+  operations.stop_exchanging();
   cluster.stop([this] { cards.close(); });
 }
 

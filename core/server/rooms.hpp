@@ -9,11 +9,11 @@
 
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
-#include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/group_reports.hpp"
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
-#include "core/server/services/services.hpp"
+#include "core/server/requests/requests.hpp"
 
 namespace weft::server {
 
@@ -45,18 +45,20 @@ struct Rooms {
         peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
-        losses(jobs, group_operations, peers, questions, group_events),
-        groups(loop, jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
-               group_operations, losses, self.rank),
-        bootstraps(loop, jobs, peers, groups, group_operations),
-        memberships(loop, jobs, peers, questions, group_events, groups),
+        losses(jobs, open_operations, peers, questions, group_events),
+        groups({jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
+                open_operations},
+               self.rank),
+        operations(loop, open_operations,
+                   {jobs, host, card_exchange, exchanges, peers, group_boards, groups, losses}),
+        gatherings(loop, open_operations,
+                   {jobs, host, peers, group_events, group_boards, losses, groups, operations}),
+        bootstraps(loop, jobs, peers, groups, open_operations, gatherings),
+        memberships(loop, jobs, peers, questions, group_events, groups, operations, gatherings),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships, invitations),
-        gatherings(loop, jobs, host,
-                   {peers, group_operations, groups, bootstraps, group_events, losses, memberships,
-                    invitations, invited}),
-        fence_watch(loop, fences, gatherings, cluster, exchanges, settings.stuck_after),
-        outputs(host),
+        group_reports({jobs, peers, operations, gatherings, bootstraps, memberships, invitations, invited}),
+        fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
         watched_codes(host, handlers),
         ends({.jobs = jobs,
               .cards = cards,
@@ -64,6 +66,7 @@ struct Rooms {
               .fences = fences,
               .events = events,
               .groups = groups,
+              .operations = operations,
               .questions = questions,
               .bootstraps = bootstraps,
               .invited = invited,
@@ -76,11 +79,26 @@ struct Rooms {
              cluster, exchanges),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        services(host, clients,
-                 {group_table, gatherings, bootstraps, questions, memberships, invitations, invited}, outputs,
-                 watched_codes),
-        own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster) {}
+        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, cluster),
+        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster),
+        requests({.host = host,
+                  .clients = clients,
+                  .tool_entry = tool_entry,
+                  .jobs = jobs,
+                  .gets = gets,
+                  .fences = fences,
+                  .events = events,
+                  .watched_codes = watched_codes,
+                  .outputs = outputs,
+                  .queries = queries,
+                  .group_boards = group_boards,
+                  .group_table = group_table,
+                  .gatherings = gatherings,
+                  .bootstraps = bootstraps,
+                  .questions = questions,
+                  .memberships = memberships,
+                  .invitations = invitations,
+                  .invited = invited}) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
@@ -111,23 +129,25 @@ struct Rooms {
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;
-  OpenOperations group_operations;
+  OpenOperations open_operations;
   Losses losses;
   Groups groups;
+  Operations operations;
+  Gatherings gatherings;
   Bootstraps bootstraps;
   Memberships memberships;
   Invitations invitations;
   Invited invited;
-  Gatherings gatherings;
+  GroupReports group_reports;
   FenceWatch fence_watch;
   Outputs outputs;
   WatchedCodes watched_codes;
   ProcessEnds ends;
   Clients clients;
   ToolEntry tool_entry;
-  Services services;
   OwnReport own_report;
   Queries queries;
+  Requests requests;
 };
 
 }  // namespace weft::server

@@ -14,7 +14,6 @@
 #include "base/threads/thread.hpp"
 #include "core/data/names/directive.hpp"
 #include "core/link/servers.hpp"
-#include "core/server/dispatch.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -86,7 +85,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   if (server->handlers_ == nullptr) {
     server->handlers_ = std::make_shared<events::Registry>(events::Identity{server->self_, {}});
     server->handlers_->on_removed([made = server.get()](std::size_t) {
-      made->run_later([made] { made->rooms_->services.release_events(); });
+      made->run_later([made] { made->rooms_->watched_codes.release(); });
     });
     server->handlers_->run_later_by(
         [made = server.get()](std::function<void()> task) { made->run_later(std::move(task)); });
@@ -304,7 +303,7 @@ bool Server::run_ready() {
 
 void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
   const LoopWatch::Work work(watch_, link::to_text(frame.type), &from->proc);
-  dispatch(*rooms_, from, frame);
+  rooms_->requests.dispatch(from, frame);
 }
 
 void Server::on_closed(const ConnectionRef& connection) {

@@ -150,7 +150,9 @@ class Drawer {
     out.asks = dice_.one_in(4);
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
-    groups_.push_back({out.group, out.members, out.adjusts});
+    const bool is_given =
+        !out.differs || std::any_of(out.members.begin(), out.members.end(), gives_directives);
+    groups_.push_back({out.group, out.members, out.adjusts && is_given});
     return out;
   }
 

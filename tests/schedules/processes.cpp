@@ -36,7 +36,7 @@ server::Procs procs_of(const std::vector<Rank>& ranks) {
 data::Infos directives_of(const Operation& operation, Rank rank) {
   data::Infos out;
   out.add(PMIX_GROUP_ASSIGN_CONTEXT_ID, data::Value::of(true));
-  const bool gives = !operation.differs || rank % 2 == 0;
+  const bool gives = !operation.differs || gives_directives(rank);
   if (operation.adjusts && gives) out.add(PMIX_GROUP_FT_COLLECTIVE, data::Value::of(true));
   if (operation.asks && gives) out.add(PMIX_GROUP_NOTIFY_TERMINATION, data::Value::of(true));
   if (operation.is_optional) out.add(PMIX_GROUP_OPTIONAL, data::Value::of(true));
@@ -73,6 +73,7 @@ Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedul
   record_.heard.resize(operations);
   must_find_.resize(operations);
   has_begun_.resize(operations);
+  is_off_.resize(operations);
   parts_.resize(operations);
   given_up_at_.resize(operations);
   for (Rank rank = 0; rank < world.ranks(); ++rank) {
@@ -178,7 +179,9 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       process.waits = client.fence(procs_of(operation.members), operation.collects);
       return true;
     case Kind::construct:
-      if (is_there) return false;  // it could not be ended
+      // It could not be ended. All members do the same: a node that is cut off hears nothing of the others.
+      if (!is_off_[number]) is_off_[number] = is_there;
+      if (*is_off_[number]) return false;
       process.left.erase(operation.group);
       process.waits =
           client.construct(operation.group, procs_of(operation.members), directives_of(operation, rank));

@@ -113,7 +113,8 @@ class Processes {
       broken_;                   ///< groups whose end, that operation, has failed: no later one is about them
   std::vector<bool> must_find_;  ///< gets: what they look for has been committed before
   std::vector<bool> has_begun_;  ///< a process has called it
-  std::vector<std::map<Rank, Part>> parts_;       ///< of invitations
+  std::vector<std::optional<bool>> is_off_;  ///< constructs: its group was there when the first was to call
+  std::vector<std::map<Rank, Part>> parts_;  ///< of invitations
   std::vector<std::optional<Time>> given_up_at_;  ///< invitations: those that have not heard do not any more
   std::multimap<Time, std::function<void()>> later_;
   bool has_news_ = true;

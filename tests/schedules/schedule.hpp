@@ -62,6 +62,11 @@ struct Operation {
   bool is_loose = false;  ///< the others go on meanwhile
 };
 
+/// Where `differs`.
+inline bool gives_directives(Rank rank) {
+  return rank % 2 == 0;
+}
+
 using Kind = Operation::Kind;
 using Answer = Operation::Answer;
 

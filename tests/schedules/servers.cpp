@@ -27,7 +27,7 @@ std::vector<std::string> open_at(simulation::World& world) {
     auto* const node = world.node(number);
     if (node == nullptr) continue;
     for (const auto& part : node->rooms().fences.open_parts()) out.push_back(text_of(number, part));
-    for (const auto& part : node->rooms().gatherings.open_parts()) out.push_back(text_of(number, part));
+    for (const auto& part : node->rooms().group_reports.open_parts()) out.push_back(text_of(number, part));
   }
   return out;
 }
@@ -35,13 +35,19 @@ std::vector<std::string> open_at(simulation::World& world) {
 std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left,
                                  bool has_missed) {
   std::vector<std::string> out;
+  bool is_any_for_lost = false;
+  for (server::NodeNumber number = 0; number < world.nodes(); ++number) {
+    if (!is_left[number]) continue;
+    for (const auto& part : world.node(number)->rooms().group_reports.open_parts())
+      is_any_for_lost |= has_missed && part.arrived == 0;
+  }
   for (server::NodeNumber number = 0; number < world.nodes(); ++number) {
     if (!is_left[number]) continue;
     auto& node = *world.node(number);
     auto& rooms = node.rooms();
     bool is_for_lost = false;
     auto parts = rooms.fences.open_parts();
-    for (auto& part : rooms.gatherings.open_parts()) parts.push_back(std::move(part));
+    for (auto& part : rooms.group_reports.open_parts()) parts.push_back(std::move(part));
     for (const auto& part : parts) {
       is_for_lost |= has_missed && part.arrived == 0;
       if (!has_missed || part.arrived != 0)
@@ -50,7 +56,7 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
     const std::pair<const char*, std::size_t> counts[] = {
         {"collectives", is_for_lost ? 0 : node.cluster().engine().open().size()},
         {"undecided collectives", node.cluster().engine().has_undecided() ? 1 : 0},
-        {"bytes of early messages", has_missed ? 0 : node.cluster().engine().early_bytes()},
+        {"bytes of early messages", is_any_for_lost ? 0 : node.cluster().engine().awaited_bytes()},
         {"Gets", rooms.gets.waiting()},
         {"questions", rooms.questions.open()},
         {"acceptances of invitations", rooms.invited.joining()},

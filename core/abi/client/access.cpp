@@ -122,9 +122,9 @@ pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t* val) 
     if (val == nullptr && is_deletion(scope)) val = &none;
     if (val == nullptr || name.empty() || bad_key(name)) return PMIX_ERR_BAD_PARAM;
     if (weft::data::find_type(val->type) == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    if (name != PMIX_QUALIFIED_VALUE) return client->put(scope, name, *val);
+    if (name != PMIX_QUALIFIED_VALUE) return client->puts().put(scope, name, *val);
     const auto qualified = weft::data::read_qualified(*val);
-    return qualified ? client->put(scope, qualified->key, *qualified->value) : PMIX_ERR_BAD_PARAM;
+    return qualified ? client->puts().put(scope, qualified->key, *qualified->value) : PMIX_ERR_BAD_PARAM;
   });
 }
 
@@ -132,7 +132,7 @@ pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t* val) 
 pmix_status_t PMIx_Commit(void) {
   return guarded_status([]() -> pmix_status_t {
     auto* client = roles().client();
-    return client == nullptr ? PMIX_ERR_INIT : client->commit();
+    return client == nullptr ? PMIX_ERR_INIT : client->puts().commit();
   });
 }
 

@@ -40,7 +40,7 @@ class LauncherRole final : public Role {
   client::Outputs* outputs() noexcept override { return as_tool_.outputs(); }
 
  private:
-  bool has_server() { return tool_.server_name().has_value(); }
+  bool has_server() { return tool_.servers().primary_name().has_value(); }
 
   client::Tool& tool_;
   server::Server& server_;

@@ -46,7 +46,7 @@ void PMIx_Progress(void) {
   (void)guarded_status([]() -> pmix_status_t {
     if (auto* server = roles().server()) server->progress();
     if (auto* client = roles().client()) client->connection().progress();
-    if (auto* tool = roles().tool()) tool->progress();
+    if (auto* tool = roles().tool()) tool->servers().progress();
     return PMIX_SUCCESS;
   });
 }
@@ -67,7 +67,7 @@ void PMIx_Progress_thread_stop(const pmix_info_t info[], size_t ninfo) {
     if (!weft::abi::is_in_callback()) changing.emplace(roles());
     if (auto* server = roles().server()) server->stop_thread(flushes);
     if (auto* client = roles().client()) client->connection().stop_thread(flushes);
-    if (auto* tool = roles().tool()) tool->stop_thread(flushes);
+    if (auto* tool = roles().tool()) tool->servers().stop_thread(flushes);
     return PMIX_SUCCESS;
   });
 }

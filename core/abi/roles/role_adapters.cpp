@@ -14,29 +14,29 @@ using data::Value;
 
 pmix_status_t ClientRole::store_internal(const pmix_proc_t& proc, std::string_view key,
                                          const pmix_value_t& value) {
-  return client_.store_internal(proc, key, value);
+  return client_.puts().store_internal(proc, key, value);
 }
 
 pmix_status_t ClientRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
                               std::size_t ninfo, const store::GetDirectives& how, Value& found) {
-  auto known = client_.look_up(proc, key, how);
-  if (!known) return client_.ask_server(known.error(), proc, key, infos, ninfo, how, found);
+  auto known = client_.gets().look_up(proc, key, how);
+  if (!known) return client_.gets().ask_server(known.error(), proc, key, infos, ninfo, how, found);
   found = std::move(*known);  // the path of nearly every Get
   return PMIX_SUCCESS;
 }
 
 pmix_status_t ClientRole::get_later(const pmix_proc_t& proc, std::string key, Infos infos, Found done) {
-  client_.get_later(proc, std::move(key), std::move(infos), std::move(done));
+  client_.gets().get_later(proc, std::move(key), std::move(infos), std::move(done));
   return PMIX_SUCCESS;
 }
 
 pmix_status_t ClientRole::resolve_peers(std::string_view node, std::string_view nspace,
                                         std::vector<pmix_proc_t>& out) {
-  return client_.resolve_peers(node, nspace, out);
+  return client_.gets().resolve_peers(node, nspace, out);
 }
 
 pmix_status_t ClientRole::resolve_nodes(std::string_view nspace, std::string& out) {
-  return client_.resolve_nodes(nspace, out);
+  return client_.gets().resolve_nodes(nspace, out);
 }
 
 void ClientRole::subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) {
@@ -172,7 +172,7 @@ void ToolRole::query(link::Query query, Answered done) {
 
 std::shared_ptr<client::Connection> ToolRole::server_connection(pmix_status_t& why_not) {
   why_not = PMIX_ERR_UNREACH;
-  return tool_.server_connection();
+  return tool_.servers().primary_connection();
 }
 
 }  // namespace weft::abi

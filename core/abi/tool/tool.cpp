@@ -40,7 +40,7 @@ pmix_status_t start_tool(const ServerWish& wish, const pmix_info_t* infos, size_
   if (const auto status = read_name(infos, ninfo, name); status != PMIX_SUCCESS) return status;
   auto started = weft::client::Tool::start(wish, name, PMIx_Get_version());
   if (!started.tool) return started.status;
-  if (weft::abi::says_external_progress(infos, ninfo)) started.tool->stop_thread(false);
+  if (weft::abi::says_external_progress(infos, ninfo)) started.tool->servers().stop_thread(false);
   roles().set_tool(std::move(started.tool));
   return PMIX_SUCCESS;
 }
@@ -48,9 +48,9 @@ pmix_status_t start_tool(const ServerWish& wish, const pmix_info_t* infos, size_
 /// A tool already: it keeps its name, and looks for a server where it has none.
 pmix_status_t connect_tool(const ServerWish& wish) {
   auto& tool = *roles().tool();
-  if (!wish.connects || tool.is_connected()) return PMIX_SUCCESS;
+  if (!wish.connects || tool.servers().is_connected()) return PMIX_SUCCESS;
   pmix_proc_t server{};
-  const auto status = tool.attach(wish, server);
+  const auto status = tool.servers().attach(wish, server);
   return wish.is_optional ? PMIX_SUCCESS : status;
 }
 
@@ -117,5 +117,5 @@ pmix_status_t PMIx_tool_finalize(void) {
 bool PMIx_tool_is_connected(void) {
   const weft::abi::InCall in_call;
   auto* tool = roles().tool();
-  return tool != nullptr && tool->is_connected();
+  return tool != nullptr && tool->servers().is_connected();
 }

@@ -24,8 +24,8 @@ pmix_status_t make_server_of_tool() {
   data::Infos infos;
   infos.add(PMIX_SERVER_NSPACE, data::Value::of(link::nspace_of(tool.self())));
   infos.add(PMIX_SERVER_RANK, data::Value::of_rank(tool.self().rank));
-  if (tool.is_driven_by_calls()) infos.add(PMIX_EXTERNAL_PROGRESS, data::Value::of(true));
-  auto started = server::Server::start(nullptr, infos.data(), infos.size(), tool.shared_events());
+  if (tool.servers().is_driven_by_calls()) infos.add(PMIX_EXTERNAL_PROGRESS, data::Value::of(true));
+  auto started = server::Server::start(nullptr, infos.data(), infos.size(), tool.servers().handlers());
   if (!started) return to_status(started.error());
   roles().set_server(std::move(*started));
   roles().set_launcher();

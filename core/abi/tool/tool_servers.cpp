@@ -27,7 +27,7 @@ pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t* proc, pmix_proc_t* server,
     weft::client::ServerWish wish;
     if (const auto status = wish.read(info, ninfo); status != PMIX_SUCCESS) return status;
     pmix_proc_t attached{};
-    const auto status = tool->attach(wish, attached);
+    const auto status = tool->servers().attach(wish, attached);
     if (status != PMIX_SUCCESS) return status;
     if (proc != nullptr) *proc = tool->self();
     if (server != nullptr) *server = attached;
@@ -42,7 +42,7 @@ pmix_status_t PMIx_tool_disconnect(const pmix_proc_t* server) {
   return guarded_status([&]() -> pmix_status_t {
     auto* tool = roles().tool();
     if (tool == nullptr) return PMIX_ERR_INIT;
-    return server == nullptr ? PMIX_ERR_BAD_PARAM : tool->disconnect(*server);
+    return server == nullptr ? PMIX_ERR_BAD_PARAM : tool->servers().disconnect(*server);
   });
 }
 
@@ -53,7 +53,7 @@ pmix_status_t PMIx_tool_get_servers(pmix_proc_t* servers[], size_t* nservers) {
     auto* tool = roles().tool();
     if (tool == nullptr) return PMIX_ERR_INIT;
     if (servers == nullptr || nservers == nullptr) return PMIX_ERR_BAD_PARAM;
-    const auto all = tool->servers();
+    const auto all = tool->servers().names();
     pmix_proc_t* out = nullptr;
     if (!all.empty()) {
       out = static_cast<pmix_proc_t*>(std::malloc(all.size() * sizeof(pmix_proc_t)));
@@ -85,7 +85,7 @@ pmix_status_t PMIx_tool_set_server(const pmix_proc_t* server, pmix_info_t info[]
       if (!read) return PMIX_ERR_BAD_PARAM;
       timeout = *read;
     }
-    return tool->set_primary(*server, waits, timeout);
+    return tool->servers().set_primary(*server, waits, timeout);
   });
 }
 
@@ -97,12 +97,12 @@ pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t* proc, pmix_info_t info[],
     if (tool == nullptr) return PMIX_ERR_INIT;
     weft::client::ServerWish wish;
     if (const auto status = wish.read(info, ninfo); status != PMIX_SUCCESS) return status;
-    const auto before = tool->server_name();
+    const auto before = tool->servers().primary_name();
     pmix_proc_t attached{};
     wish.becomes_primary = true;
-    const auto status = tool->attach(wish, attached);
+    const auto status = tool->servers().attach(wish, attached);
     if (status != PMIX_SUCCESS) return status;
-    if (before && !weft::link::is_same(*before, attached)) (void)tool->disconnect(*before);
+    if (before && !weft::link::is_same(*before, attached)) (void)tool->servers().disconnect(*before);
     if (proc != nullptr) *proc = tool->self();
     return PMIX_SUCCESS;
   });

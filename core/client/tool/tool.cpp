@@ -10,8 +10,6 @@
 namespace weft::client {
 namespace {
 
-using link::MessageType;
-
 /// The name of a tool that no server has let in.
 pmix_proc_t own_name(const pmix_proc_t& wanted) {
   if (wanted.nspace[0] != '\0') return wanted;
@@ -20,29 +18,8 @@ pmix_proc_t own_name(const pmix_proc_t& wanted) {
 
 }  // namespace
 
-Tool::Server::Server(FoundServer found, Tool& tool)
-    : known{std::move(found.socket), found.greeting.server},
-      events(connection, *tool.handlers_),
-      connection(std::move(found.greeting.socket)) {
-  connection.on_push([this, &tool](const link::Frame& frame) { tool.on_push(*this, frame); });
-  connection.on_lost([this, &tool] {
-    if (!is_left) tool.handlers_->deliver({PMIX_ERR_LOST_CONNECTION, known.name, PMIX_RANGE_PROC_LOCAL, {}});
-  });
-}
-
 Tool::Tool(const pmix_proc_t& self, std::string version)
-    : self_(self),
-      idle_(std::make_shared<Connection>(base::Fd())),
-      version_(std::move(version)),
-      handlers_(std::make_shared<events::Registry>(events::Identity{self, {}})) {
-  handlers_->on_removed(
-      [this](std::size_t handler) { run_later([this, handler] { unsubscribe(handler); }); });
-  handlers_->run_later_by([this](std::function<void()> task) { run_later(std::move(task)); });
-}
-
-Tool::~Tool() {
-  stop();
-}
+    : self_(self), servers_(self, std::move(version), outputs_) {}
 
 Tool::Started Tool::start(const ServerWish& wish, const pmix_proc_t& self, std::string version) {
   FoundServer found;
@@ -53,70 +30,22 @@ Tool::Started Tool::start(const ServerWish& wish, const pmix_proc_t& self, std::
   const bool is_connected = wish.connects && found.greeting.status == PMIX_SUCCESS;
   std::unique_ptr<Tool> tool(
       new Tool(is_connected ? found.greeting.self : own_name(self), std::move(version)));
-  if (is_connected) tool->add(std::move(found), true);
+  if (is_connected) tool->servers_.add(std::move(found), true);
   return {std::move(tool), PMIX_SUCCESS};
-}
-
-void Tool::stop() {
-  std::vector<std::shared_ptr<Connection>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-    all = connections_locked();
-  }
-  changed_.notify_all();
-  for (const auto& connection : all) connection->stop();
-}
-
-std::vector<std::shared_ptr<Connection>> Tool::connections_locked() {
-  std::vector<std::shared_ptr<Connection>> out{idle_};
-  for (const auto* servers : {&servers_, &left_})
-    for (const auto& server : *servers) out.emplace_back(server, &server->connection);
-  return out;
-}
-
-void Tool::stop_thread(bool flushes) {
-  std::vector<std::shared_ptr<Connection>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    is_driven_by_calls_ = true;
-    all = connections_locked();
-  }
-  for (const auto& connection : all) connection->stop_thread(flushes);
-}
-
-void Tool::progress() {
-  std::vector<std::shared_ptr<Connection>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    all = connections_locked();
-  }
-  for (const auto& connection : all) connection->progress();
-}
-
-void Tool::on_push(Server& from, const link::Frame& frame) {
-  if (frame.type == MessageType::event) from.events.deliver(frame);
-  if (frame.type == MessageType::output)
-    if (const auto output = link::decode<link::Output>(frame.payload)) outputs_.deliver(*output);
 }
 
 // ---- the thread
 
-std::shared_ptr<Connection> Tool::working_connection() {
-  auto connection = server_connection();
-  return connection ? connection : idle_;
-}
-
 pmix_status_t Tool::await(const std::function<void(Done)>& start) {
-  return working_connection()->await_status(start, patience);
+  return servers_.working_connection()->await_status(start, patience);
 }
 
 bool Tool::on_thread() {
-  return working_connection()->on_thread();
+  return servers_.working_connection()->on_thread();
 }
 
 void Tool::run_later(std::function<void()> task) {
-  working_connection()->run_later(std::move(task));
+  servers_.working_connection()->run_later(std::move(task));
 }
 
 // ---- data
@@ -138,7 +67,7 @@ pmix_status_t Tool::get(const pmix_proc_t& proc, std::string_view key, const pmi
     return PMIX_SUCCESS;
   }
   if (how.optional) return PMIX_ERR_NOT_FOUND;
-  const auto connection = server_connection();
+  const auto connection = servers_.primary_connection();
   if (connection == nullptr) return PMIX_ERR_UNREACH;
   auto directives = data::Infos::copy_of(infos, ninfo);
   if (!directives) return data::to_status(directives.error());
@@ -154,7 +83,7 @@ void Tool::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos
     const auto how = store::GetDirectives::parse(shared->data(), shared->size());
     if (!how) return done(PMIX_ERR_BAD_PARAM, {});
     if (how->optional) return done(PMIX_ERR_NOT_FOUND, {});
-    const auto connection = server_connection();
+    const auto connection = servers_.primary_connection();
     if (connection == nullptr) return done(PMIX_ERR_UNREACH, {});
     request_value(*connection, {proc, key, std::move(*shared)}, done);
   });
@@ -178,30 +107,20 @@ pmix_status_t Tool::resolve_nodes(std::string_view nspace, std::string& out) {
 // ---- events and queries
 
 void Tool::subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) {
-  if (const auto server = primary())
-    return server->events.subscribe(handler, std::move(codes), std::move(done));
+  if (const auto events = servers_.primary_events())
+    return events->subscribe(handler, std::move(codes), std::move(done));
   run_later([done = std::move(done)] { done(PMIX_ERR_UNREACH); });
 }
 
-/// At the server that was the primary when it subscribed.
-void Tool::unsubscribe(std::size_t handler) {
-  std::vector<ServerRef> all;
-  {
-    const std::lock_guard lock(mutex_);
-    all = servers_;
-  }
-  for (const auto& server : all) server->events.unsubscribe(handler);
-}
-
 void Tool::notify(events::Event event, Done done) {
-  if (const auto server = primary()) return server->events.notify(std::move(event), std::move(done));
+  if (const auto events = servers_.primary_events()) return events->notify(std::move(event), std::move(done));
   run_later([done = std::move(done)] { done(PMIX_ERR_UNREACH); });
 }
 
 void Tool::query_later(link::Query query, Answered done) {
   const bool asks_for_servers = query.items.size() == 1 && query.items[0].keys.size() == 1 &&
                                 query.items[0].keys[0] == PMIX_QUERY_AVAIL_SERVERS;
-  const auto connection = server_connection();
+  const auto connection = servers_.primary_connection();
   if (!asks_for_servers && connection) return request_query(*connection, query, std::move(done));
   if (!asks_for_servers) return run_later([done = std::move(done)] { done(PMIX_ERR_UNREACH, {}); });
   run_later([done = std::move(done)] {

@@ -91,7 +91,7 @@ void Cards::answer_cell(Job& job, std::uint32_t local) {
   const auto [number, rank, seen, until] = cell.request();
   if (number == 0 || std::exchange(answered_cells_[{job.nspace, local}], number) == number) return;
   if (host_brings() || !modex_) return cell.reply(number, Cell::by_message);
-  if (seen != Cell::anything && seen != job.view().remote_link(rank))
+  if (seen != Cell::anything && seen != job.view().cards().remote_link(rank))
     return cell.reply(number, Cell::changed);
   const auto proc = link::make_proc(job.nspace, rank);
   const auto nodes = jobs_.nodes_of({proc});

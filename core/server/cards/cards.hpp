@@ -21,7 +21,7 @@ class Cards {
   Cards(Jobs& jobs, Host& host, Cluster& cluster);
 
   /// The host does direct modex: then it brings all cards of other nodes.
-  bool host_brings() const noexcept { return host_.does_direct_modex(); }
+  bool host_brings() const noexcept { return host_.offers(&pmix_server_module_t::direct_modex); }
 
   /// The key and the directives of a Get; a host gets both as directives, the key as PMIX_REQUIRED_KEY.
   struct Wanted {

@@ -237,7 +237,7 @@ bool Gets::go_on_with_card(Number number) {
   facts.immediate = !request.waits;
   CardReply reply{PMIX_SUCCESS, 0, {}};
   if (facts.where == GetFacts::Where::here) {
-    const auto card = job->view().card(job->view().local_index(request.proc.rank));
+    const auto card = job->view().cards().local(job->view().local_index(request.proc.rank));
     reply.end = card.published();
     if (reply.end > request.beyond) facts.lookup = GetFacts::Lookup::hit;
     store::BlobWriter blob;

@@ -214,7 +214,7 @@ void Modex::await_more(NodeNumber node, const pmix_proc_t& proc, std::uint64_t b
 
 std::uint64_t Modex::known(const pmix_proc_t& proc) const {
   const auto* job = jobs_.find(link::nspace_of(proc));
-  return job != nullptr ? job->view().remote_known(proc.rank) : 0;
+  return job != nullptr ? job->view().cards().remote_known(proc.rank) : 0;
 }
 
 /// The server of the rank's node replies when the card is longer than `beyond`, or at once.

@@ -100,7 +100,7 @@ void Clients::welcome(const ConnectionRef& connection) {
 }
 
 void Clients::commit(const ConnectionRef& connection, std::uint64_t tag, const link::Store& message) {
-  auto card = connection->job->view().card_to_write(connection->local);
+  auto card = connection->job->view().cards().to_write(connection->local);
   // The first one: it wanted no segment, or could not map the one it was offered, and will not write itself.
   if (!connection->card_is_ours) {
     if (!card.adopt()) return connection->reply(tag, PMIX_ERROR);

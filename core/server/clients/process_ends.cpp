@@ -51,7 +51,7 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
 /// Members of its groups hear of it before what waits for this process alone ends, and a group with its last
 /// member.
 void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
-  rooms_.groups.lose_at_boards(proc);
+  rooms_.operations.lose_at_boards(proc);
   const auto without_members = rooms_.groups.process_ended(proc);
   rooms_.bootstraps.lose(proc, status);
   rooms_.invited.lose(proc);
@@ -120,8 +120,9 @@ void ProcessEnds::namespace_ended(Job& job) {
   rooms_.fences.close_job(nspace);
   rooms_.cards.withdraw(nspace);
   rooms_.events.forget(nspace);
-  rooms_.groups.lose_at_boards(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+  rooms_.operations.lose_at_boards(link::make_proc(nspace, PMIX_RANK_WILDCARD));
   rooms_.bootstraps.forget(nspace);
+  rooms_.operations.forget(nspace);
   rooms_.groups.forget(nspace);
   rooms_.process_sets.forget(nspace);
   absentees_.erase(nspace);

@@ -13,7 +13,7 @@
 #include "core/server/events/event_relay.hpp"
 #include "core/server/events/watched_codes.hpp"
 #include "core/server/fences/fences.hpp"
-#include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/group_reports.hpp"
 #include "core/server/host/outputs.hpp"
 #include "core/server/jobs/process_sets.hpp"
 
@@ -41,6 +41,7 @@ class ProcessEnds {
     Fences& fences;
     EventRelay& events;
     Groups& groups;
+    Operations& operations;
     Questions& questions;
     Bootstraps& bootstraps;
     Invited& invited;

@@ -42,7 +42,7 @@ void ToolEntry::handshake(const ConnectionRef& connection, const link::Frame& fr
   connection->is_known = connection->is_tool = true;
   tools_.add(connection);
   (void)connection->watch_process();  // without pidfd the closing socket says the same
-  host_.decides_on_tools() ? ask_host(connection, *hello) : welcome(connection);
+  host_.offers(&pmix_server_module_t::tool_connected) ? ask_host(connection, *hello) : welcome(connection);
 }
 
 /// Asks the host whether the tool is let in, with the user and group that the kernel reports, as the Standard

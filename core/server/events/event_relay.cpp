@@ -137,7 +137,7 @@ void EventRelay::relay(const ConnectionRef& from, std::uint64_t tag, events::Eve
   events::stamp(event);
   spread(event, from.get());
   const bool is_beyond = goes_beyond_node(event.range);
-  if ((is_beyond || event.range == PMIX_RANGE_RM) && host_.takes_events()) {
+  if ((is_beyond || event.range == PMIX_RANGE_RM) && host_takes_events()) {
     if (!is_stamped) leave_stamp_out(event);
     return host_.notify(std::move(event), [from, tag](pmix_status_t status) { from->reply(tag, status); });
   }
@@ -152,7 +152,7 @@ void EventRelay::notify(events::Event event, Done done) {
   events::stamp(event);
   spread(event, nullptr);
   // A host that takes events relays them to the servers of other nodes itself.
-  if (goes_beyond_node(event.range) && tree_ && !host_.takes_events()) tree_->spread(encoded(event), nullptr);
+  if (goes_beyond_node(event.range) && tree_ && !host_takes_events()) tree_->spread(encoded(event), nullptr);
   registry_.deliver(std::move(event));
   done(PMIX_SUCCESS);
 }
@@ -200,7 +200,7 @@ events::Event EventRelay::event_about(pmix_status_t code, const pmix_proc_t& pro
 /// A host that relays events, or has said that the job ends with its first process, is about to tell or to
 /// end the others: what they do by themselves must not come first (docs/design/events.md).
 bool EventRelay::host_decides(const pmix_proc_t& proc) const {
-  if (host_.takes_events()) return true;
+  if (host_takes_events()) return true;
   const auto* job = jobs_.find(link::nspace_of(proc));
   if (job == nullptr) return false;
   const auto said = store::lookup(job->view(), PMIX_RANK_WILDCARD, PMIX_JOB_RECOVERABLE, {}, {});
@@ -223,7 +223,7 @@ void EventRelay::announce_loss(const pmix_proc_t& proc) {
 /// that has lost the process: the
 /// host may call the server in its upcall.
 void EventRelay::hand_to_host(const pmix_proc_t& proc) {
-  if (!host_.takes_events() || cluster_.is_open()) return;
+  if (!host_takes_events() || cluster_.is_open()) return;
   for (const auto code : {PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC}) {
     const auto event =
         std::make_shared<events::Event>(event_about(code, proc, self_.rank, Defaults::left_out));

@@ -63,6 +63,7 @@ class EventRelay {
   enum class Defaults : bool { left_out, told };
   events::Event event_about(pmix_status_t code, const pmix_proc_t& proc, NodeNumber server,
                             Defaults defaults) const;
+  bool host_takes_events() const noexcept { return host_.offers(&pmix_server_module_t::notify_event); }
   bool host_decides(const pmix_proc_t& proc) const;
   void announce(const pmix_proc_t& proc, NodeNumber server, Defaults defaults);
   void hand_to_host(const pmix_proc_t& proc);

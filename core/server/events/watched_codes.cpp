@@ -13,7 +13,7 @@ bool is_of_host(pmix_status_t code) {
 }  // namespace
 
 void WatchedCodes::add(const EventWishes& wishes, data::Infos infos, Done done) {
-  const bool may_ask = host_.watches_events();
+  const bool may_ask = host_.offers(&pmix_server_module_t::register_events);
   std::vector<pmix_status_t> added;
   for (const auto code : wishes.codes) {
     if (!is_of_host(code)) continue;

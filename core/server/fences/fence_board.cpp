@@ -22,15 +22,15 @@ std::byte* aligned(std::byte* memory) {
 
 }  // namespace
 
-FenceBoard::FenceBoard(Shape shape, store::Board& board, store::BoardNumber number,
+FenceBoard::FenceBoard(Shape shape, store::ServerBoard& board, store::BoardNumber number,
                        store::Incarnation incarnation)
     : shape_(std::move(shape)), board_(board), number_(number), incarnation_(incarnation) {}
 
 FenceBoard::FenceBoard(Shape shape)
     : shape_(std::move(shape)),
       memory_(private_memory(shape_.members.size())),
-      board_(store::Board::create(aligned(memory_.get()), static_cast<std::uint32_t>(shape_.members.size()),
-                                  shape_.is_remote)),
+      board_(store::ServerBoard::create(aligned(memory_.get()),
+                                        static_cast<std::uint32_t>(shape_.members.size()), shape_.is_remote)),
       number_(store::own_job_board),
       incarnation_(0) {}
 
@@ -52,11 +52,6 @@ bool FenceBoard::has_arrived(std::string_view nspace, std::uint32_t local,
 }
 
 void FenceBoard::begin_at(std::uint32_t member, store::Generation next) {
-  stand_ins_.erase(member);
-  first_[member] = next;
-}
-
-void FenceBoard::dismiss_stand_in(std::uint32_t member, store::Generation next) {
   stand_ins_.erase(member);
   first_[member] = next;
 }

@@ -59,7 +59,8 @@ class FenceBoard {
   };
 
   /// board: in the segment, under that number and incarnation.
-  FenceBoard(Shape shape, store::Board& board, store::BoardNumber number, store::Incarnation incarnation);
+  FenceBoard(Shape shape, store::ServerBoard& board, store::BoardNumber number,
+             store::Incarnation incarnation);
   /// Without a place in the segment.
   explicit FenceBoard(Shape shape);
 
@@ -68,7 +69,7 @@ class FenceBoard {
   /// Whether the fence's board is a slot of the pool.
   bool is_pooled() const noexcept { return number_ != store::own_job_board; }
   bool is_of_job() const noexcept { return memory_ == nullptr && !is_pooled(); }
-  store::Board& board() noexcept { return board_; }
+  store::ServerBoard& board() noexcept { return board_; }
   store::BoardNumber number() const noexcept { return number_; }
   store::Incarnation incarnation() const noexcept { return incarnation_; }
   std::vector<Member>& members() noexcept { return shape_.members; }
@@ -88,13 +89,11 @@ class FenceBoard {
   bool has_requests() const noexcept;
   /// A fence that the member entered by message is open.
   bool is_stood_in_for(std::uint32_t member) const;
-  /// The member may go to the board by itself from here on. next: of its next fence, if it comes by message
-  /// all the same.
-  void dismiss_stand_in(std::uint32_t member, store::Generation next);
   Request* find(std::uint32_t member, store::Generation generation);
   /// The connection is closed: its requests end without a reply.
   void drop(const ClientConnection& connection);
-  /// The generation at which a member begins that fences by message.
+  /// The generation at which a member begins that fences by message. It has no stand-in until then, and may go
+  /// to the board by itself.
   void begin_at(std::uint32_t member, store::Generation next);
   /// A lost member is back, in another process: all begin at the open generation.
   void begin_anew(std::uint32_t member);
@@ -117,7 +116,8 @@ class FenceBoard {
 
  private:
   struct StandIn {
-    StandIn(store::Board& board, std::uint32_t member, store::Incarnation incarnation, store::Generation next)
+    StandIn(store::ServerBoard& board, std::uint32_t member, store::Incarnation incarnation,
+            store::Generation next)
         : at(board, member, incarnation, next) {}
     store::BoardMember at;
     std::deque<Request> requests;
@@ -127,7 +127,7 @@ class FenceBoard {
 
   Shape shape_;
   std::unique_ptr<std::byte[]> memory_;  ///< of a private board
-  store::Board& board_;
+  store::ServerBoard& board_;
   const store::BoardNumber number_;
   const store::Incarnation incarnation_;
   std::map<std::uint32_t, std::unique_ptr<StandIn>> stand_ins_;  ///< by member

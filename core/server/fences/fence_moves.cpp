@@ -160,7 +160,7 @@ void Fences::send_moved(FenceBoard& fence) {
 void Fences::answer(FenceBoard& fence, const FenceBoard::Reply& reply) {
   if (!fence.is_pooled() || !reply.is_last || !reply.connection->has_segment)
     return reply.connection->reply(reply.tag, reply.status);
-  fence.dismiss_stand_in(reply.member, reply.next);
+  fence.begin_at(reply.member, reply.next);
   const link::BoardOffer offer{reply.status, fence.number(), fence.incarnation(), reply.member, reply.next};
   reply.connection->send(link::MessageType::board_offer, reply.tag, link::encode(offer));
 }

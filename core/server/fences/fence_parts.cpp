@@ -123,7 +123,8 @@ void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
       const auto why = hopeless(*procs);
       if (why == PMIX_SUCCESS) break;
       const auto fence = find(*procs);
-      fence != nullptr ? step(fence, FenceEvent::hopeless, {why}) : exchanges_.refuse(*procs, why);
+      fence != nullptr ? step(fence, FenceEvent::hopeless, {why})
+                       : static_cast<void>(exchanges_.refuse(*procs, why));
       if (exchanges_.attempts(*procs) == last) break;
     }
   }

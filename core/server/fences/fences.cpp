@@ -45,8 +45,8 @@ void Fences::open_job(const Job& job) {
   for (std::uint32_t local = 0; local < job.view().header().local_capacity; ++local)
     shape.members.push_back({job.nspace, local});
   boards_.push_back(
-      std::make_shared<FenceBoard>(std::move(shape), job.view().board(), store::own_job_board, 0));
-  if (is_by_host(*boards_.back())) job.view().board().hand_to_host();
+      std::make_shared<FenceBoard>(std::move(shape), job.writer->board(), store::own_job_board, 0));
+  if (is_by_host(*boards_.back())) job.writer->board().hand_to_host();
 }
 
 void Fences::close_job(const std::string& nspace) {

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <memory>
 
-#include "core/server/host/lent.hpp"
+#include "core/data/types/array.hpp"
+#include "core/server/host/held_call.hpp"
 
 namespace weft::server {
 namespace {
@@ -43,24 +44,23 @@ Host::Host(const pmix_server_module_t* module, asio::io_context& loop)
 }
 
 void Host::tool_connected(data::Infos infos, std::function<void(pmix_status_t, const pmix_proc_t&)> done) {
-  if (!decides_on_tools()) return done(PMIX_ERR_NOT_SUPPORTED, {});
   auto held = std::make_shared<data::Infos>(std::move(infos));
-  ToolUpcall::make(
-      upcalls_, "tool_connected",
+  ask<ToolUpcall>(
+      &pmix_server_module_t::tool_connected, "tool_connected",
       [held, done = std::move(done)](pmix_status_t status, const pmix_proc_t& name) {
         done(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, name);
       },
-      [&](void* open) -> pmix_status_t {
-        module_.tool_connected(held->data(), held->size(), on_tool_decided, open);
-        return PMIX_SUCCESS;  // it has no status: the callback is its only answer
+      [&](auto function, void* open) -> pmix_status_t {
+        function(held->data(), held->size(), on_tool_decided, open);
+        return PMIX_SUCCESS;  // the upcall has no status: the callback is its only answer
       });
 }
 
 void Host::client_connected(const pmix_proc_t& proc, void* object, Done done) {
-  if (module_.client_connected2 != nullptr)
-    return OpUpcall::make(upcalls_, "client_connected2", std::move(done), [&](void* open) {
-      return module_.client_connected2(&proc, object, nullptr, 0, on_op_done, open);
-    });
+  if (offers(&pmix_server_module_t::client_connected2))
+    return ask<OpUpcall>(
+        &pmix_server_module_t::client_connected2, "client_connected2", std::move(done),
+        [&](auto function, void* open) { return function(&proc, object, nullptr, 0, on_op_done, open); });
   if (module_.client_connected == nullptr) return done(PMIX_SUCCESS);
   // The older upcall has no callback of its own: its status is final.
   if (upcalls_->is_closed()) return;
@@ -72,55 +72,18 @@ void Host::client_connected(const pmix_proc_t& proc, void* object, Done done) {
 }
 
 void Host::client_finalized(const pmix_proc_t& proc, void* object, Done done) {
-  if (module_.client_finalized == nullptr) return done(PMIX_SUCCESS);
-  OpUpcall::make(upcalls_, "client_finalized", std::move(done),
-                 [&](void* open) { return module_.client_finalized(&proc, object, on_op_done, open); });
-}
-
-void Host::abort(const pmix_proc_t& proc, void* object, int status, std::string message,
-                 std::vector<pmix_proc_t> procs, Done done) {
-  if (module_.abort == nullptr) return done(PMIX_ERR_NOT_SUPPORTED);
-  struct Call {
-    pmix_proc_t proc;
-    std::string message;
-    std::vector<pmix_proc_t> procs;
-  };
-  // It lives until the host has answered: the host may read it until then.
-  auto held = std::make_shared<Call>(Call{proc, std::move(message), std::move(procs)});
-  OpUpcall::make(
-      upcalls_, "abort", [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
-      [&](void* open) {
-        return module_.abort(&held->proc, object, status, held->message.c_str(),
-                             held->procs.empty() ? nullptr : held->procs.data(), held->procs.size(),
-                             on_op_done, open);
-      });
-}
-
-void Host::log(const pmix_proc_t& proc, data::Infos records, data::Infos directives, Done done) {
-  if (module_.log == nullptr) return done(PMIX_ERR_NOT_SUPPORTED);
-  struct Call {
-    pmix_proc_t proc;
-    data::Infos records, directives;
-  };
-  auto held = std::make_shared<Call>(Call{proc, std::move(records), std::move(directives)});
-  OpUpcall::make(
-      upcalls_, "log", [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
-      [&](void* open) {
-        module_.log(&held->proc, held->records.data(), held->records.size(), held->directives.data(),
-                    held->directives.size(), on_op_done, open);
-        return PMIX_SUCCESS;
-      });
+  if (!offers(&pmix_server_module_t::client_finalized)) return done(PMIX_SUCCESS);
+  ask<OpUpcall>(&pmix_server_module_t::client_finalized, "client_finalized", std::move(done),
+                [&](auto function, void* open) { return function(&proc, object, on_op_done, open); });
 }
 
 void Host::notify(events::Event event, Done done) {
-  if (!takes_events()) return done(PMIX_ERR_NOT_SUPPORTED);
-  auto held = std::make_shared<events::Event>(std::move(event));
-  OpUpcall::make(
-      upcalls_, "notify_event", [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
-      [&](void* open) {
-        return module_.notify_event(held->code, &held->source, held->range, held->infos.data(),
-                                    held->infos.size(), on_op_done, open);
-      });
+  const auto held = std::make_shared<events::Event>(std::move(event));
+  ask<OpUpcall>(&pmix_server_module_t::notify_event, "notify_event", ending(held, std::move(done)),
+                [&](auto function, void* open) {
+                  return function(held->code, &held->source, held->range, held->infos.data(),
+                                  held->infos.size(), on_op_done, open);
+                });
 }
 
 void Host::fence(std::vector<pmix_proc_t> procs, data::Infos directives, const Blob& cards, TakeCards done) {
@@ -132,28 +95,83 @@ void Host::fence(std::vector<pmix_proc_t> procs, data::Infos directives, const B
     if (!data) return done(PMIX_ERR_NOMEM, {});
     std::memcpy(data.get(), cards.data(), cards.size());
   }
-  struct Call {
+  struct Fence {
     std::vector<pmix_proc_t> procs;
     data::Infos directives;
   };
-  auto held = std::make_shared<Call>(Call{std::move(procs), std::move(directives)});
-  CardsUpcall::make(upcalls_, "fence_nb", take_cards(held, std::move(done)), [&](void* open) {
-    return module_.fence_nb(held->procs.data(), held->procs.size(), held->directives.data(),
-                            held->directives.size(), data.release(), cards.size(), on_cards, open);
-  });
+  const auto held = std::make_shared<Fence>(Fence{std::move(procs), std::move(directives)});
+  ask<CardsUpcall>(&pmix_server_module_t::fence_nb, "fence_nb", take_cards(held, std::move(done)),
+                   [&](auto function, void* open) {
+                     return function(held->procs.data(), held->procs.size(), held->directives.data(),
+                                     held->directives.size(), data.release(), cards.size(), on_cards, open);
+                   });
 }
 
 void Host::direct_modex(const pmix_proc_t& proc, data::Infos directives, TakeCards done) {
-  if (!does_direct_modex()) return done(PMIX_ERR_NOT_SUPPORTED, {});
-  struct Call {
-    pmix_proc_t proc;
-    data::Infos directives;
+  const auto held = hold(proc, std::move(directives));
+  ask<CardsUpcall>(&pmix_server_module_t::direct_modex, "direct_modex", take_cards(held, std::move(done)),
+                   [&](auto function, void* open) {
+                     const auto& infos = held->message;
+                     return function(&held->requester, infos.data(), infos.size(), on_cards, open);
+                   });
+}
+
+void Host::connect(link::Connect message, Done done) {
+  const auto held = hold({}, std::move(message));
+  ask<OpUpcall>(&pmix_server_module_t::connect, "connect", ending(held, std::move(done)),
+                [&](auto function, void* open) {
+                  const auto& [procs, infos] = held->message;
+                  return function(procs.data(), procs.size(), infos.data(), infos.size(), on_op_done, open);
+                });
+}
+
+void Host::disconnect(link::Disconnect message, Done done) {
+  const auto held = hold({}, std::move(message));
+  ask<OpUpcall>(&pmix_server_module_t::disconnect, "disconnect", ending(held, std::move(done)),
+                [&](auto function, void* open) {
+                  const auto& [procs, infos] = held->message;
+                  return function(procs.data(), procs.size(), infos.data(), infos.size(), on_op_done, open);
+                });
+}
+
+void Host::group(pmix_group_operation_t operation, link::GroupConstruct call, Answered done) {
+  const auto held = hold({}, std::move(call));
+  ask<InfoUpcall>(&pmix_server_module_t::group, "group", ending(held, std::move(done)),
+                  [&](auto function, void* open) {
+                    auto& asked = held->message;
+                    return function(operation, asked.group.data(), asked.procs.data(), asked.procs.size(),
+                                    asked.directives.data(), asked.directives.size(), on_infos, open);
+                  });
+}
+
+void Host::register_events(std::vector<pmix_status_t> codes, data::Infos infos, Done done) {
+  struct Codes {
+    std::vector<pmix_status_t> codes;
+    data::Infos infos;
   };
-  auto held = std::make_shared<Call>(Call{proc, std::move(directives)});
-  CardsUpcall::make(upcalls_, "direct_modex", take_cards(held, std::move(done)), [&](void* open) {
-    return module_.direct_modex(&held->proc, held->directives.data(), held->directives.size(), on_cards,
-                                open);
-  });
+  const auto held = std::make_shared<Codes>(Codes{std::move(codes), std::move(infos)});
+  ask<OpUpcall>(&pmix_server_module_t::register_events, "register_events", ending(held, std::move(done)),
+                [&](auto function, void* open) {
+                  return function(held->codes.empty() ? nullptr : held->codes.data(), held->codes.size(),
+                                  held->infos.data(), held->infos.size(), on_op_done, open);
+                });
+}
+
+void Host::deregister_events(std::vector<pmix_status_t> codes, Done done) {
+  const auto held = std::make_shared<std::vector<pmix_status_t>>(std::move(codes));
+  ask<OpUpcall>(&pmix_server_module_t::deregister_events, "deregister_events", ending(held, std::move(done)),
+                [&](auto function, void* open) {
+                  return function(held->empty() ? nullptr : held->data(), held->size(), on_op_done, open);
+                });
+}
+
+void Host::query(const pmix_proc_t& requester, data::Value queries, Answered done) {
+  const auto held = hold(requester, std::move(queries));
+  ask<InfoUpcall>(&pmix_server_module_t::query, "query", ending(held, std::move(done)),
+                  [&](auto function, void* open) {
+                    const auto all = data::elements_of<pmix_query_t>(held->message.get(), PMIX_QUERY);
+                    return function(&held->requester, all.data(), all.size(), on_infos, open);
+                  });
 }
 
 }  // namespace weft::server

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program that this server is embedded in, as the rooms call it: one method an upcall of its module.
+// The program that this server is embedded in: the upcalls that rooms make, one method each, and ask() for
+// those that a single request is for (requests/).
 //
 // Each takes what the Standard's prototype takes and a `done` that runs on the loop's thread, once, whichever
 // completion style the host chose. An upcall that the host does not offer ends as PMIX_ERR_NOT_SUPPORTED.
@@ -33,52 +34,44 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   void set_module(const pmix_server_module_t& module) noexcept { module_ = module; }
-  bool does_fences() const noexcept { return module_.fence_nb != nullptr; }
-  bool does_direct_modex() const noexcept { return module_.direct_modex != nullptr; }
-  bool takes_events() const noexcept { return module_.notify_event != nullptr; }
+  /// function: a member of the module.
+  template <class Function>
+  bool offers(Function pmix_server_module_t::*function) const noexcept {
+    return module_.*function != nullptr;
+  }
+  bool does_fences() const noexcept { return offers(&pmix_server_module_t::fence_nb); }
+  bool does_connect() const noexcept { return offers(&pmix_server_module_t::connect); }
+  bool does_groups() const noexcept { return offers(&pmix_server_module_t::group); }
 
-  bool decides_on_tools() const noexcept { return module_.tool_connected != nullptr; }
+  /// Makes an upcall: call(function of the module, pointer for its callback) returns the function's status.
+  /// name: as Upcall::make().
+  template <class Kind, class Function, class Call>
+  void ask(Function pmix_server_module_t::*function, const char* name, typename Kind::Done done,
+           Call&& call) {
+    const auto called = module_.*function;
+    if (called == nullptr) return Kind::refuse(done);
+    Kind::make(upcalls_, name, std::move(done), [&](void* open) { return call(called, open); });
+  }
+
   /// infos: what is known of the tool. done: on PMIX_SUCCESS also its name; without a namespace the host
   /// leaves it to the server.
   void tool_connected(data::Infos infos, std::function<void(pmix_status_t, const pmix_proc_t& name)> done);
   void client_connected(const pmix_proc_t& proc, void* object, Done done);
   void client_finalized(const pmix_proc_t& proc, void* object, Done done);
-  void abort(const pmix_proc_t& proc, void* object, int status, std::string message,
-             std::vector<pmix_proc_t> procs, Done done);
-  void log(const pmix_proc_t& proc, data::Infos records, data::Infos directives, Done done);
   void notify(events::Event event, Done done);
   void fence(std::vector<pmix_proc_t> procs, data::Infos directives, const Blob& cards, TakeCards done);
   void direct_modex(const pmix_proc_t& proc, data::Infos directives, TakeCards done);
 
-  // What clients ask for (host_services.cpp). requester: the client; a message: what it has sent.
   using Answered = std::function<void(pmix_status_t, data::Infos)>;
   using GotValue = std::function<void(pmix_status_t, data::Value)>;  ///< as in link::Answer
-  void publish(const pmix_proc_t& requester, link::Publish message, Done done);
-  void lookup(const pmix_proc_t& requester, link::Lookup message, GotValue done);
-  void unpublish(const pmix_proc_t& requester, link::Unpublish message, Done done);
-  void spawn(const pmix_proc_t& requester, link::Spawn message, GotValue done);
   void connect(link::Connect message, Done done);
   void disconnect(link::Disconnect message, Done done);
-  bool does_connect() const noexcept { return module_.connect != nullptr; }
-  bool does_groups() const noexcept { return module_.group != nullptr; }
   /// What all local members of a group ask for. call.procs: all members, of a group that ends, too.
   void group(pmix_group_operation_t operation, link::GroupConstruct call, Answered done);
-  bool watches_events() const noexcept { return module_.register_events != nullptr; }
   void register_events(std::vector<pmix_status_t> codes, data::Infos infos, Done done);
   void deregister_events(std::vector<pmix_status_t> codes, Done done);
-  bool answers_queries() const noexcept { return module_.query != nullptr; }
-  /// queries: an array of PMIX_QUERY.
+  /// requester: a client. queries: an array of PMIX_QUERY.
   void query(const pmix_proc_t& requester, data::Value queries, Answered done);
-  void allocate(const pmix_proc_t& requester, link::Allocate message, Answered done);
-  bool controls_jobs() const noexcept { return module_.job_control != nullptr; }
-  void job_control(const pmix_proc_t& requester, link::JobControl message, Answered done);
-  void monitor(const pmix_proc_t& requester, link::Monitor message, Answered done);
-  void get_credential(const pmix_proc_t& requester, link::GetCredential message,
-                      std::function<void(pmix_status_t, data::Value, data::Infos)> done);
-  void validate_credential(const pmix_proc_t& requester, link::ValidateCredential message, Answered done);
-  void pull_output(link::PullOutput message, Done done);
-  void push_input(const pmix_proc_t& requester, link::PushInput message, Done done);
-  void fabric(const pmix_proc_t& requester, link::Fabric message, Answered done);
 
  private:
   pmix_server_module_t module_{};

@@ -7,33 +7,26 @@
 
 namespace weft::server {
 
-void Outputs::pull(const Requester& from, link::PullOutput message) {
-  const auto mine = std::count_if(pulls_.begin(), pulls_.end(),
-                                  [&](const Pull& pull) { return pull.client == from.connection; });
-  if (message.procs.empty() || message.channels == 0) return from.reply(PMIX_ERR_BAD_PARAM);
-  if (static_cast<std::size_t>(mine) >= most_of_a_client) return from.reply(PMIX_ERR_OUT_OF_RESOURCE);
-  // Before the host answers: output may come first.
-  pulls_.push_back({from.connection, message.handle, message.procs, message.channels});
-  from.add_user(message.directives);
-  host_.pull_output(std::move(message), [this, from, handle = message.handle](pmix_status_t status) {
-    if (status != PMIX_SUCCESS)
-      std::erase_if(
-          pulls_, [&](const Pull& pull) { return pull.client == from.connection && pull.handle == handle; });
-    from.reply(status);
-  });
+bool Outputs::add(Pull pull) {
+  const auto of_client = std::count_if(pulls_.begin(), pulls_.end(),
+                                       [&](const Pull& other) { return other.client == pull.client; });
+  if (static_cast<std::size_t>(of_client) >= most_of_a_client) return false;
+  pulls_.push_back(std::move(pull));
+  return true;
 }
 
-void Outputs::stop(const Requester& from, link::StopOutput message) {
+std::optional<Outputs::Pull> Outputs::take(const ConnectionRef& client, std::uint64_t handle) {
   const auto found = std::find_if(pulls_.begin(), pulls_.end(), [&](const Pull& pull) {
-    return pull.client == from.connection && pull.handle == message.handle;
+    return pull.client == client && pull.handle == handle;
   });
-  if (found == pulls_.end()) return from.reply(PMIX_ERR_NOT_FOUND);
-  link::PullOutput ended{message.handle, std::move(found->procs), found->channels,
-                         std::move(message.directives)};
+  if (found == pulls_.end()) return std::nullopt;
+  auto taken = std::move(*found);
   pulls_.erase(found);
-  ended.directives.add(PMIX_IOF_STOP, data::Value::of(true));
-  from.add_user(ended.directives);
-  host_.pull_output(std::move(ended), [from](pmix_status_t status) { from.reply(status); });
+  return taken;
+}
+
+void Outputs::remove(const ConnectionRef& client, std::uint64_t handle) {
+  std::erase_if(pulls_, [&](const Pull& pull) { return pull.client == client && pull.handle == handle; });
 }
 
 void Outputs::deliver(const OutputBytes& output) const {

@@ -3,10 +3,10 @@
 // loop's thread only.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/server/connections/requester.hpp"
-#include "core/server/host/host.hpp"
 
 namespace weft::server {
 
@@ -20,25 +20,24 @@ struct OutputBytes {
 
 class Outputs {
  public:
-  /// Of one client; more are PMIX_ERR_OUT_OF_RESOURCE.
+  struct Pull {
+    ConnectionRef client;
+    std::uint64_t handle;  ///< the client's name for it
+    std::vector<pmix_proc_t> procs;
+    pmix_iof_channel_t channels;
+  };
   static constexpr std::size_t most_of_a_client = 256;
 
-  explicit Outputs(Host& host) : host_(host) {}
-
-  void pull(const Requester& from, link::PullOutput message);
-  /// PMIX_ERR_NOT_FOUND: this client pulls nothing under that handle.
-  void stop(const Requester& from, link::StopOutput message);
+  /// False: the client has as many as it may.
+  bool add(Pull pull);
+  /// Removes a pull. Nothing: this client pulls nothing under that handle.
+  std::optional<Pull> take(const ConnectionRef& client, std::uint64_t handle);
+  /// The host has refused it.
+  void remove(const ConnectionRef& client, std::uint64_t handle);
   void deliver(const OutputBytes& output) const;
   void closed(const ConnectionRef& connection);
 
  private:
-  struct Pull {
-    ConnectionRef client;
-    std::uint64_t handle;
-    std::vector<pmix_proc_t> procs;
-    pmix_iof_channel_t channels;
-  };
-  Host& host_;
   std::vector<Pull> pulls_;
 };
 

@@ -134,6 +134,8 @@ class Upcall final : public OpenUpcall {
       static_cast<Upcall&>(*open).done_(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status,
                                         Answer{}...);
   }
+  /// The end of an upcall that the host does not offer.
+  static void refuse(const Done& done) { done(PMIX_ERR_NOT_SUPPORTED, Answer{}...); }
   /// In the host's callback, where nothing else is done: the host may hold its locks.
   static void finish_from_host(void* pointer, pmix_status_t status, Answer... answer) {
     UpcallTable::of_process().answer(pointer, [&](OpenUpcall& open, asio::io_context& loop) {

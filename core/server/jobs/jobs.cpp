@@ -213,7 +213,7 @@ pmix_status_t Jobs::take_card(const store::Card& card, Beside beside) {
 void Jobs::leave_out(Job& job, const store::Card& card) const {
   const auto& view = job.view();
   const bool is_known = std::any_of(card.records.begin(), card.records.end(), [&](const auto& record) {
-    return view.find_card(card.rank, record.key, store::hash_key(record.key)).has_value();
+    return view.cards().find(card.rank, record.key, store::hash_key(record.key)).has_value();
   });
   if (is_known) job.writer->forget_card(card.rank);
   const bool is_first = job.unkept.empty();

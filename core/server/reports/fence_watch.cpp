@@ -35,11 +35,11 @@ struct FenceWatch::Inquiry {
   std::size_t open_requests = 0;
 };
 
-FenceWatch::FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster& cluster,
+FenceWatch::FenceWatch(Loop& loop, Fences& fences, GroupReports& groups, Cluster& cluster,
                        Exchanges& exchanges, std::chrono::seconds stuck_after)
     : loop_(loop),
       fences_(fences),
-      gatherings_(gatherings),
+      groups_(groups),
       cluster_(cluster),
       exchanges_(exchanges),
       stuck_after_(stuck_after) {
@@ -61,7 +61,7 @@ void FenceWatch::arm_report() {
 
 void FenceWatch::report_waiting() {
   auto waiting = fences_.waiting_for(stuck_after_);
-  std::ranges::move(gatherings_.waiting_for(stuck_after_), std::back_inserter(waiting));
+  std::ranges::move(groups_.waiting_for(stuck_after_), std::back_inserter(waiting));
   for (auto& [part, age, is_between_nodes, is_ours_to_tell, also] : waiting) {
     if (!is_between_nodes) {
       std::vector<StuckFence::OnNode> missing;

@@ -12,14 +12,14 @@
 #include <vector>
 #include "core/server/loop/loop.hpp"
 
-#include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/group_reports.hpp"
 
 namespace weft::server {
 
 class FenceWatch {
  public:
   /// stuck_after: 0: nothing is reported.
-  FenceWatch(Loop& loop, Fences& fences, Gatherings& gatherings, Cluster& cluster, Exchanges& exchanges,
+  FenceWatch(Loop& loop, Fences& fences, GroupReports& groups, Cluster& cluster, Exchanges& exchanges,
              std::chrono::seconds stuck_after);
 
   /// Exchanges may be under way now: looks after them until there are none. Without them no timer runs.
@@ -36,7 +36,7 @@ class FenceWatch {
 
   Loop& loop_;
   Fences& fences_;
-  Gatherings& gatherings_;
+  GroupReports& groups_;
   Cluster& cluster_;
   Exchanges& exchanges_;
   const std::chrono::seconds stuck_after_;

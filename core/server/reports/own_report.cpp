@@ -12,7 +12,7 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   NodeReport out;
   if (request.everything == 0) {
     for (const auto& name : request.fences)
-      if (auto part = name.operation.is_fence() ? fences_.part_in(name) : gatherings_.part_in(name))
+      if (auto part = name.operation.is_fence() ? fences_.part_in(name) : groups_.part_in(name))
         out.fences.push_back(std::move(*part));
     return out;
   }
@@ -23,7 +23,7 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   out.age_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(age).count());
   jobs_.each([&](const Job& job) { out.jobs.push_back(of(job)); });
   out.fences = fences_.open_parts();
-  std::ranges::move(gatherings_.open_parts(), std::back_inserter(out.fences));
+  std::ranges::move(groups_.open_parts(), std::back_inserter(out.fences));
   const auto counts =
       counts_of({&fences_, &exchange_, cards_.modex(), cluster_.is_open() ? &cluster_ : nullptr});
   for (std::size_t i = 0; i < counts.size(); ++i) out.counters[i] = counts[i].value;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/server/cards/cards.hpp"
-#include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/group_reports.hpp"
 #include "core/server/reports/report.hpp"
 
 namespace weft::server {
@@ -16,13 +16,13 @@ namespace weft::server {
 class OwnReport {
  public:
   OwnReport(std::string host_name, Jobs& jobs, Cards& cards, CardExchange& exchange, Fences& fences,
-            Gatherings& gatherings, Cluster& cluster)
+            GroupReports& groups, Cluster& cluster)
       : host_name_(std::move(host_name)),
         jobs_(jobs),
         cards_(cards),
         exchange_(exchange),
         fences_(fences),
-        gatherings_(gatherings),
+        groups_(groups),
         cluster_(cluster),
         started_(std::chrono::steady_clock::now()) {}
 
@@ -40,7 +40,7 @@ class OwnReport {
   Cards& cards_;
   CardExchange& exchange_;
   Fences& fences_;
-  Gatherings& gatherings_;
+  GroupReports& groups_;
   Cluster& cluster_;
   const std::chrono::steady_clock::time_point started_;
 };

@@ -100,7 +100,7 @@ Result<data::Value> process_table(const Job& job, const std::vector<ProcessRow>&
     infos[i].state = row.state;
     const auto* entry = job.view().rank(row.rank);
     if (entry == nullptr) continue;
-    infos[i].hostname = data::new_text(job.view().node_name(entry->node));
+    infos[i].hostname = data::new_text(job.view().index().name_of(entry->node));
     infos[i].executable_name = data::new_text(program_of(job, *entry));
     if (infos[i].hostname == nullptr || infos[i].executable_name == nullptr) return fail(Errc::no_memory);
   }

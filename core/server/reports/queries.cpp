@@ -115,7 +115,8 @@ void Queries::reply(const OpenRef& open) {
       value ? out.add(key, std::move(*value)) : unknown[i].push_back(key);
     }
   if (is_all) return open->done(PMIX_SUCCESS, std::move(out));
-  if (open->requester != nullptr && host_.answers_queries()) return ask_host(open, std::move(out), unknown);
+  if (open->requester != nullptr && host_.offers(&pmix_server_module_t::query))
+    return ask_host(open, std::move(out), unknown);
   if (out.size() != 0) return open->done(PMIX_ERR_PARTIAL_SUCCESS, std::move(out));
   const bool is_for_host = std::any_of(open->scopes.begin(), open->scopes.end(),
                                        [](const QueryScope& scope) { return scope.is_for_host; });

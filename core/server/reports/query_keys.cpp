@@ -126,7 +126,7 @@ std::string command_line_of(const Job& job) {
   auto out = text_in(store::lookup(job.view(), PMIX_RANK_WILDCARD, PMIX_CMD_LINE, how, caller));
   if (!out.empty()) return out;
   how.realm = store::Realm::app;
-  for (std::uint32_t app = 0; app < job.view().apps(); ++app) {
+  for (std::uint32_t app = 0; app < job.view().index().apps(); ++app) {
     how.appnum = app;
     const auto line = text_in(store::lookup(job.view(), PMIX_RANK_WILDCARD, PMIX_APP_ARGV, how, caller));
     if (!line.empty()) out += (out.empty() ? "" : " : ") + line;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the local members of a set of processes meet: arrival at a fence, by identity and generation. A whole
 // job has a board of its own; other sets have boards of a pool (board_pool.hpp), which are closed and
-// reopened for other sets.
+// reopened for other sets. Here is what lies there, what the members do, and what all read; what the server
+// alone does is in server_board.hpp.
 //
 //   | word, 1 line | waiting, 1 line | verdict, 1 line+ (server) | cells: 1 line a member |
 //   word = generation:32 | history:16 | count:16
@@ -101,8 +102,6 @@ class Board {
   static_assert(sizeof(Cell) == 64);
 
   static constexpr std::uint64_t footprint(std::uint32_t members);
-  /// memory: zeroed. remote: other nodes take part, so the server and not the last arriver completes.
-  static Board& create(std::byte* memory, std::uint32_t members, bool remote) noexcept;
   static Board& at(std::byte* memory) noexcept { return *reinterpret_cast<Board*>(memory); }
 
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
@@ -116,18 +115,6 @@ class Board {
   /// board is closed, or already held as this member (by the server's stand-in for it).
   bool hold(std::uint32_t me, Incarnation incarnation) noexcept;
   void let_go(std::uint32_t me, Incarnation incarnation) noexcept;
-  /// Server, when this member has arrived, or was turned away from a broken board: what it wants of that
-  /// fence.
-  Wants wants_of(std::uint32_t member) const noexcept;
-  /// Server, once all have arrived: what one of them at least wants. members: by the server's own count.
-  Wants wanted(std::uint32_t members) const noexcept;
-  /// Board of groups, once all have arrived: the tag of all; 0: they differ. members: by the reader's own
-  /// count.
-  std::uint64_t common_tag(std::uint32_t members) const noexcept;
-  /// Server, once all have arrived: directives of this member belong to the generation.
-  bool directives_follow(std::uint32_t member) const noexcept {
-    return (cells()[member].wants.load(std::memory_order_relaxed) & directives_bit) != 0;
-  }
   /// Exact for a member that asks about its newest generation, however many failed without it since; for
   /// older ones (threads that fence side by side) within the last 16.
   [[gnu::hot]] Outcome outcome(Generation generation) const noexcept;
@@ -135,31 +122,6 @@ class Board {
   /// any more.
   Verdict verdict(Generation generation) const noexcept;
   [[gnu::hot]] bool broken(Generation generation) const noexcept;
-
-  /// Server: ends the open generation. False: it was not `generation`, or not full where success was asked
-  /// for.
-  bool complete(Generation generation) noexcept;
-  bool abort(Generation generation, Verdict verdict) noexcept;
-  /// Server: `member` is gone and will not arrive again. status: not 0. True: the open generation has ended
-  /// with it.
-  bool lose(std::uint32_t member, std::int32_t status) noexcept;
-  /// Server: `member` is back (a new process under the same identity, or a second Init). True: as lose().
-  bool rejoin(std::uint32_t member) noexcept;
-  /// Server, board of groups: the open generation ends with this status, and each that a member comes for
-  /// later (I9). Returns that generation; all before it have succeeded.
-  Generation dissolve(std::int32_t why) noexcept;
-  /// Server, a dissolved board: the process of `member` has ended, so what it holds keeps the board from
-  /// nothing.
-  void forget_hold(std::uint32_t member, std::int32_t why) noexcept {
-    cells()[member].lost.store(why, std::memory_order_relaxed);
-  }
-  /// Server, board of the pool: from here on no member begins a fence. False: a member holds it, it stays
-  /// open.
-  /// members: by the server's own count, as everywhere.
-  bool close(std::uint32_t members) noexcept;
-  /// Server: a closed board, or zeroed memory, serves a set of `members` from here on. incarnation: another
-  /// than before, not 0.
-  void reopen(std::uint32_t members, bool remote, Incarnation incarnation) noexcept;
 
   Generation open_generation() const noexcept {
     return generation_of(word_.load(std::memory_order_acquire)) + 1;  // BD.W2 <- W1
@@ -170,17 +132,14 @@ class Board {
   std::uint32_t members() const noexcept { return members_.load(std::memory_order_relaxed); }
   Incarnation incarnation() const noexcept { return incarnation_.load(std::memory_order_relaxed) >> 1; }
   bool remote() const noexcept { return remote_.load(std::memory_order_relaxed) != 0; }
-  /// Server: its host does what is between the nodes, and is to hear what the members tell of their fences.
-  void hand_to_host() noexcept { remote_.store(by_host_mark, std::memory_order_relaxed); }
+  /// The server's host does what is between the nodes, and is to hear what the members tell of their fences.
   bool by_host() const noexcept { return remote_.load(std::memory_order_relaxed) == by_host_mark; }
-  bool arrived(std::uint32_t member, Generation g) const noexcept {
-    const auto newest = cells()[member].arrived.load(std::memory_order_acquire);  // BD.A2 <- A1
-    return static_cast<std::int32_t>(newest - g) >= 0;
-  }
-
   shm::WaitWord& waiting() noexcept { return waiting_; }
-  Cell& cell(std::uint32_t member) noexcept { return cells()[member]; }
 
+  /// Member `me` has asked for a message, and its server has not taken the wish yet.
+  bool has_asked_notice(std::uint32_t me) const noexcept {
+    return cell(me).notify.load(std::memory_order_acquire) != 0;  // BD.M2 <- M1
+  }
   /// A member that cannot block asks for a message (cell.notify) before it looks at the outcome a last time.
   void ask_notice(std::uint32_t me) noexcept {
     cell(me).notify.store(1, std::memory_order_relaxed);
@@ -190,21 +149,25 @@ class Board {
   bool notice_wanted() const noexcept {
     return async_waiters_.load(std::memory_order_seq_cst) != 0;  // BD.N2 <- N1
   }
-  /// Server: takes the wish of `member`; it is told at most once for each ask_notice().
-  bool take_notice(std::uint32_t member) noexcept {
-    if (cell(member).notify.exchange(0, std::memory_order_acq_rel) == 0) return false;  // BD.M1 -> M2
-    async_waiters_.fetch_sub(1, std::memory_order_relaxed);
-    return true;
-  }
 
- private:
+ protected:
+  // Generations wrap after 2^32 fences: compare by distance.
+  static bool before(Generation a, Generation b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
   static Generation generation_of(std::uint64_t w) noexcept { return static_cast<Generation>(w >> 32); }
   static std::uint16_t history_of(std::uint64_t w) noexcept { return static_cast<std::uint16_t>(w >> 16); }
   static std::uint32_t count_of(std::uint64_t w) noexcept { return static_cast<std::uint16_t>(w); }
   static std::uint64_t next_word(std::uint64_t w, bool failed) noexcept;
-  template <class Store, class Ends>
-  Arrival arrive_with(std::uint32_t me, Generation generation, Incarnation incarnation, Store&& store,
-                      Ends&& ends) noexcept;
+  static constexpr std::uint64_t free_mark(Incarnation incarnation) noexcept {
+    return std::uint64_t{incarnation} << 32;
+  }
+  static constexpr std::uint64_t held_mark(Incarnation incarnation) noexcept {
+    return free_mark(incarnation) | 1;
+  }
+  Cell& cell(std::uint32_t member) noexcept { return cells()[member]; }
+  const Cell& cell(std::uint32_t member) const noexcept { return cells()[member]; }
+  /// Board of groups, once all have arrived: the tag of all; 0: they differ. members: by the reader's own
+  /// count.
+  std::uint64_t common_tag(std::uint32_t members) const noexcept;
   Cell* cells() noexcept { return reinterpret_cast<Cell*>(this + 1); }
   const Cell* cells() const noexcept { return reinterpret_cast<const Cell*>(this + 1); }
 
@@ -214,6 +177,7 @@ class Board {
 
   static constexpr std::uint32_t collect_bit = 1, directives_bit = 2, generated_bit = 4;  // of Cell::wants
   static constexpr std::uint32_t by_host_mark = 2;                                        // of remote_
+  static constexpr std::uint32_t closed_bit = 1;                                          // of incarnation_
 
   /// Generation 0 comes round every 2^32 fences, so "none" needs a bit of its own.
   static constexpr std::uint64_t known = std::uint64_t{1} << 32;
@@ -236,6 +200,11 @@ class Board {
     std::atomic<std::uint32_t> member;
   };
   std::array<Past, 16> past_;
+
+ private:
+  template <class Store, class Ends>
+  Arrival arrive_with(std::uint32_t me, Generation generation, Incarnation incarnation, Store&& store,
+                      Ends&& ends) noexcept;
 };
 
 constexpr std::uint64_t Board::footprint(std::uint32_t members) {

@@ -94,7 +94,7 @@ GetFacts facts_of(std::uint32_t rank, std::string_view key, const GetDirectives&
 GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
                   const GetDirectives& how) noexcept {
   auto facts = facts_of(rank, key, how);
-  facts.sees_jobs = job.has_cards() || facts.about != About::any_rank;
+  facts.sees_jobs = job.cards().has_local() || facts.about != About::any_rank;
   if (facts.reserved) {
     const auto node = node_of_get(job, rank, how);
     facts.kept_afar = node != none && node != job.my_node();
@@ -104,19 +104,19 @@ GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
   const auto index = job.local_index(rank);
   if (index == none) {
     facts.where = Where::elsewhere;
-    facts.committed = job.remote_link(rank) != 0;
-    facts.exchanged = job.is_exchanged(rank);
+    facts.committed = job.cards().remote_link(rank) != 0;
+    facts.exchanged = job.cards().is_exchanged(rank);
     return facts;
   }
   facts.where = Where::here;
-  facts.sees_jobs = job.has_cards();
+  facts.sees_jobs = job.cards().has_local();
   if (how.optional || !facts.sees_jobs)
     return facts;  // such a Get ends, or is asked of the server, before what the rank has done matters
   // The state first: a rank commits before it ends, so one that is seen to have ended has its last commit
   // seen, too.
   const auto state = job.local(index).state.load(std::memory_order_acquire);  // LO.S2 <- S1
   facts.ended = state == Local::gone || state == Local::finalized;
-  facts.committed = !job.card(index).empty();
+  facts.committed = !job.cards().local(index).empty();
   return facts;
 }
 

@@ -68,7 +68,7 @@ Result<Value> elsewhere(const JobView& job, std::uint32_t rank) {
 }
 
 Result<Value> host_name(const JobView& job, std::uint32_t node) {
-  if (const auto name = job.node_name(node); !name.empty()) return Value::of(name);
+  if (const auto name = job.index().name_of(node); !name.empty()) return Value::of(name);
   static const auto hash = hash_key(PMIX_HOSTNAME);
   const auto record = job.find_info({Realm::node, node}, PMIX_HOSTNAME, hash);
   if (!record) return fail(record.error());
@@ -218,7 +218,7 @@ Result<Value> ranks_of_app(const JobView& job, std::uint32_t app) {
 }
 
 Result<Value> size_of_app(const JobView& job, std::uint32_t app) {
-  const auto size = job.app(app).size;
+  const auto size = job.index().app(app).size;
   return number(size == 0 ? none : size);
 }
 
@@ -406,7 +406,7 @@ const Entry entries[] = {
     {Realm::job, PMIX_NSPACE, [](const JobView& j, std::uint32_t) { return text(std::string(j.nspace())); }},
     {Realm::job, PMIX_JOB_SIZE, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_NUM_NODES, [](const JobView& j, std::uint32_t) { return number(j.nodes()); }},
-    {Realm::job, PMIX_JOB_NUM_APPS, [](const JobView& j, std::uint32_t) { return number(j.apps()); }},
+    {Realm::job, PMIX_JOB_NUM_APPS, [](const JobView& j, std::uint32_t) { return number(j.index().apps()); }},
     {Realm::job, PMIX_MAX_PROCS, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_NUM_SLOTS, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_JOBID, [](const JobView& j, std::uint32_t) { return text(std::string(j.nspace())); }},
@@ -462,7 +462,7 @@ const Entry entries[] = {
     {Realm::app, PMIX_PROC_MAP, ranks_of_app},
     {Realm::app, PMIX_PROC_MAP_RAW, ranks_of_app},
     {Realm::app, PMIX_APP_MAP_REGEX, ranks_of_app},
-    {Realm::app, PMIX_APPLDR, [](const JobView& j, std::uint32_t app) { return a_rank(j.app(app).leader); }},
+    {Realm::app, PMIX_APPLDR, [](const JobView& j, std::uint32_t app) { return a_rank(j.index().app(app).leader); }},
     {Realm::app, PMIX_APPNUM, [](const JobView&, std::uint32_t app) { return number(app); }},
 };
 
@@ -499,7 +499,7 @@ bool exists(const JobView& job, KeyOwner owner) noexcept {
     case Realm::node:
       return owner.index < job.nodes();
     case Realm::app:
-      return owner.index < job.apps();
+      return owner.index < job.index().apps();
     case Realm::job:
       return true;
     case Realm::session:
@@ -552,7 +552,7 @@ std::string node_names(const JobView& job) {
 std::uint32_t node_by_name(const JobView& job, std::string_view name) {
   if (name.empty()) return none;
   for (std::uint32_t node = 0; node < job.nodes(); ++node) {
-    const auto known = job.node_name(node);
+    const auto known = job.index().name_of(node);
     if (known.empty() ? name == name_of(job, node) : name == known) return node;
   }
   return none;

@@ -120,7 +120,7 @@ bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexc
 template <class Found>
 Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
                             const GetDirectives& how, Caller caller) {
-  auto record = job.find_card(rank, key, hash);
+  auto record = job.cards().find(rank, key, hash);
   if (!record) return fail(record.error());
   const bool own = caller.same_job && caller.rank == rank;
   const bool here = job.local_index(rank) != none;
@@ -130,7 +130,7 @@ Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_
     std::uint32_t scopes = 0;
     for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL})
       if (visible(scope, how.scope, own, here)) scopes |= std::uint32_t{1} << scope;
-    record = job.find_card(rank, key, hash, scopes);
+    record = job.cards().find(rank, key, hash, scopes);
     if (!record)
       return record.error().code == Errc::not_found ? fail(Errc::outside_scope) : fail(record.error());
   }
@@ -282,13 +282,13 @@ std::vector<Record> newest_records(const JobView& job, KeyOwner owner, Caller ca
   (void)job.info().visit(0, [&](const Record& record) {
     if (record.owner == owner) records.push_back(record);
   });
-  if (const auto local = job.local_index(rank); local != none && job.has_cards()) {
+  if (const auto local = job.local_index(rank); local != none && job.cards().has_local()) {
     const bool own = caller.same_job && caller.rank == rank;
-    (void)job.card(local).visit(0, [&](const Record& record) {
+    (void)job.cards().local(local).visit(0, [&](const Record& record) {
       if (visible(record.scope, PMIX_SCOPE_UNDEF, own, true)) records.push_back(record);
     });
   } else {
-    const auto card = job.remote_card(rank);
+    const auto card = job.cards().remote_records(rank);
     for (const auto& record : card ? *card : std::vector<CardRecord>())
       records.push_back({owner, record.scope, record.key, record.value});
   }

@@ -38,7 +38,7 @@ std::optional<BoardNumber> BoardPool::take(const JobView& job, std::uint32_t mem
   if (!place) return std::nullopt;
   auto* const memory = job.clients_memory().data() + place->offset;
   if (!shm::populate(memory, Board::footprint(members))) return std::nullopt;
-  slot->board = &Board::at(memory);
+  slot->board = &ServerBoard::at(memory);
   slot->members = members;
   slot->incarnation = slot->incarnation % Board::last_incarnation + 1;
   slot->board->reopen(members, remote, slot->incarnation);

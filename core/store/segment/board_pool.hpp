@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/store/boards/server_board.hpp"
 #include "core/store/segment/job_view.hpp"
 
 namespace weft::store {
@@ -39,7 +40,7 @@ class BoardPool {
   void drop(BoardNumber number) noexcept;
 
   /// number: taken.
-  Board& at(BoardNumber number) const noexcept { return *slots_[number - first_].board; }
+  ServerBoard& at(BoardNumber number) const noexcept { return *slots_[number - first_].board; }
   std::uint32_t members(BoardNumber number) const noexcept { return slots_[number - first_].members; }
   Incarnation incarnation(BoardNumber number) const noexcept { return slots_[number - first_].incarnation; }
   bool owns(BoardNumber number) const noexcept { return number >= first_ && number - first_ < slots_.size(); }
@@ -50,7 +51,7 @@ class BoardPool {
   struct Slot {
     std::uint32_t members = 0;  ///< 0: free
     Incarnation incarnation = 0;
-    Board* board = nullptr;  ///< of the latest set
+    ServerBoard* board = nullptr;  ///< of the latest set
   };
   const BoardNumber first_;  // of this part
   std::vector<Slot> slots_;

@@ -209,7 +209,7 @@ void fill(std::byte* base, std::byte* clients, const JobHeader& h, const JobSpec
     entries[r].node_rank = s.node_rank;
   }
   JobIndex::fill({base + h.index_area.offset, h.index_area.bytes}, spec);
-  Board::create(clients + h.board, h.local_capacity, spec.nodes > 1);
+  ServerBoard::create(clients + h.board, h.local_capacity, spec.nodes > 1);
   auto* locals = reinterpret_cast<Local*>(base + h.local_area.offset);
   for (std::uint32_t i = 0; i < h.local_capacity; ++i) {
     locals[i].rank.store(none, std::memory_order_relaxed);

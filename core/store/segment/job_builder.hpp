@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/store/boards/server_board.hpp"
 #include "core/store/segment/job_view.hpp"
 
 namespace weft::store {
@@ -61,6 +62,9 @@ class JobWriter {
 
   const JobView& view() const noexcept { return view_; }
   std::uint64_t offset() const noexcept { return offset_; }
+  ServerBoard& board() const noexcept {
+    return static_cast<ServerBoard&>(view_.board());
+  }  // made so by create()
 
   /// Sets JobSpec::card_key of a job that is laid out. REQUIRES: no rank of it has attached.
   void check_cards_with(const CardKey& key) noexcept;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/data/types/value.hpp"
+#include "core/store/segment/job_cards.hpp"
 #include "core/store/segment/job_index.hpp"
 #include "core/store/segment/layout.hpp"
 
@@ -27,7 +28,6 @@ class JobView {
   std::string_view nspace() const noexcept { return nspace_; }
   std::uint32_t ranks() const noexcept { return rank_count_; }
   std::uint32_t nodes() const noexcept { return index_.nodes(); }
-  std::uint32_t apps() const noexcept { return index_.apps(); }
   std::uint32_t my_node() const noexcept { return header_->my_node; }
   const JobHeader& header() const noexcept { return *header_; }
   const RankEntry* rank(std::uint32_t r) const noexcept { return r < rank_count_ ? &ranks_[r] : nullptr; }
@@ -37,78 +37,40 @@ class JobView {
   }
   /// Index of the rank among the ranks of this node; `none` for ranks on other nodes.
   std::uint32_t local_index(std::uint32_t r) const noexcept {
-    const auto card = card_of(r);
+    const auto card = card_of({ranks_, rank_count_}, r);
     return card < RankEntry::local_card ? none : card - RankEntry::local_card;
   }
-  /// Link to the newest remote piece of a rank on another node; 0: there is none.
-  RemoteCards::Link remote_link(std::uint32_t r) const noexcept {
-    const auto card = card_of(r);
-    return card < RankEntry::local_card ? card : 0;
-  }
-  /// The position up to which the log of a rank on another node is known here (RemoteCards::known).
-  std::uint64_t remote_known(std::uint32_t r) const noexcept {
-    const auto link = remote_link(r);
-    return remote().known(link);
-  }
-  /// The card of a rank elsewhere is as a full fence of the whole job left it (RemoteCards I6).
-  bool is_exchanged(std::uint32_t r) const noexcept { return remote_.is_exchanged(remote_link(r)); }
   explicit operator bool() const noexcept { return header_ != nullptr; }
-  /// False: what its ranks on this node write, their cards and the board, is not mapped here.
-  bool has_cards() const noexcept { return board_ != nullptr; }
-  /// The memory that the ranks of this node write. Needs has_cards().
+  /// The memory that the ranks of this node write, their cards and the board; empty: it is not mapped here.
   MutableBytes clients_memory() const noexcept { return clients_; }
 
   /// The ranks of a node, ascending; empty if there is no such node.
   std::span<const std::uint32_t> ranks_on(std::uint32_t node) const noexcept { return index_.ranks_on(node); }
-  /// The name of a node; empty if the host registered none.
-  std::string_view node_name(std::uint32_t node) const noexcept { return index_.name_of(node); }
-  AppEntry app(std::uint32_t app) const noexcept { return index_.app(app); }
+  /// The ranks and the name of each node, and the applications.
+  const JobIndex& index() const noexcept { return index_; }
 
   KeyedLog info() const noexcept;
-  /// To be read after the link that is followed: it has what was there then.
-  RemoteCards remote() const noexcept;
-  /// All records known here of a rank on another node, oldest first. Errors: corrupt.
-  Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
-  /// The card of a local rank. local: below local_capacity of the header. Needs has_cards(), as the next two.
-  KeyedLog card(std::uint32_t local) const noexcept;
-  /// card() for its writer: append() makes the checks that readers on other nodes expect.
-  KeyedLog card_to_write(std::uint32_t local) const noexcept;
+  /// What the ranks have put.
+  const JobCards& cards() const noexcept { return cards_; }
+  /// Needs clients_memory().
   Board& board() const noexcept { return *board_; }
 
   /// Job-level data: what the host registered about this owner. Errors: not_found, corrupt.
   Result<Record> find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept;
-  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found
-  /// (also of a local rank where has_cards() is false), corrupt.
-  Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
-                           std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
  private:
-  KeyedLog whole_card(std::uint32_t local) const noexcept;
-  Result<Record> find_local(std::uint32_t local, std::string_view key, std::uint64_t hash,
-                            std::uint32_t scopes) const noexcept;
-  /// RankEntry::card; 0 if there is no such rank.
-  std::uint32_t card_of(std::uint32_t r) const noexcept {
-    return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // RC.R2 <- R1
-  }
-
   const JobHeader* header_ = nullptr;
   std::uint32_t rank_count_ = 0;
-  std::uint32_t local_capacity_ = 0;
-  std::uint32_t card_buckets_ = 1;
-  std::uint64_t card_first_ = 0, card_capacity_ = 0, card_rest_bytes_ = 0;
   MutableBytes clients_;
-  std::byte* cards_ = nullptr;  // their first pages
-  std::byte* card_rests_ = nullptr;
   RankEntry* ranks_ = nullptr;
   Local* locals_ = nullptr;
   Board* board_ = nullptr;
   JobIndex index_;
   KeyedLog info_;
-  RemoteCards remote_;
+  JobCards cards_;
   std::string_view nspace_;
   const shm::PartialWindow* server_parts_ = nullptr;  ///< null: all is mapped
-  const shm::PartialWindow* clients_parts_ = nullptr;
-  std::uint64_t info_at_ = 0, remote_at_ = 0, card_rests_at_ = 0;  ///< offsets
+  std::uint64_t info_at_ = 0;                         ///< its offset
 };
 
 /// The offsets of the JobHeaders of all jobs that are there.

@@ -103,10 +103,62 @@ TEST(EarlyMessages, finds_others_of_the_same_upper_half) {
   keep(early, other, 1, 4);
   keep(early, other, 1, 6);
   keep(early, far, 1, 2);
-  using Found = std::vector<std::pair<EarlyMessages::Key, NodeNumber>>;
-  EXPECT_EQ(early.like({7, 1}), (Found{{other, 4}}));
-  EXPECT_EQ(early.like({7, 3}), (Found{{one, 2}, {other, 4}}));
+  using Found = std::vector<std::pair<EarlyMessages::Key, std::vector<NodeNumber>>>;
+  EXPECT_EQ(early.like({7, 1}), (Found{{other, {4, 6}}}));
+  EXPECT_EQ(early.like({7, 3}), (Found{{one, {2}}, {other, {4, 6}}}));
   EXPECT_EQ(early.like({9, 3}), Found{});
+}
+
+TEST(EarlyMessages, of_one_that_has_failed_elsewhere_that_alone_is_kept) {
+  EarlyMessages early(10'000);
+  keep(early, key_of(1), 500, 2);
+  keep(early, key_of(2), 100, 2);
+  auto abort = header_of(key_of(1));
+  abort.type = MessageHeader::Type::abort;
+  abort.error = static_cast<std::uint8_t>(Errc::timeout);
+  early.keep(4, abort, {});
+  keep(early, key_of(1), 500, 5);
+  EXPECT_EQ(early.bytes(), 2 * EarlyMessages::overhead + 100);
+  EXPECT_EQ(early.open_bytes(), EarlyMessages::overhead + 100);
+  EXPECT_EQ(early.end_of(key_of(1)), Errc::timeout);
+  EXPECT_EQ(early.end_of(key_of(2)), std::nullopt);
+  early.end(key_of(2), 6, Errc::peer_lost);
+  early.end(key_of(3), 6, Errc::peer_lost);
+  EXPECT_EQ(early.open_bytes(), 0u);
+  EXPECT_EQ(early.end_of(key_of(3)), std::nullopt) << "nothing has come of it";
+  const auto first = early.take(key_of(1)), second = early.take(key_of(2));
+  ASSERT_EQ(first.messages.size(), 1u);
+  EXPECT_EQ(first.messages[0].from, 4u);
+  ASSERT_EQ(second.messages.size(), 1u);
+  EXPECT_EQ(second.messages[0].from, 6u);
+  EXPECT_EQ(early.bytes(), 0u);
+}
+
+TEST(EarlyMessages, those_of_a_lost_node_go) {
+  EarlyMessages early(10'000);
+  keep(early, key_of(1), 1, 2);
+  keep(early, key_of(1), 10, 3);
+  keep(early, key_of(2), 100, 2);
+  auto abort = header_of(key_of(3));
+  abort.type = MessageHeader::Type::abort;
+  early.keep(2, abort, {});
+  early.lose_node(2);
+  EXPECT_EQ(early.bytes(), 2 * EarlyMessages::overhead + 10);
+  EXPECT_EQ(early.take(key_of(1)).messages.size(), 1u);
+  EXPECT_TRUE(early.take(key_of(2)).messages.empty());
+  EXPECT_EQ(early.take(key_of(3)).messages.size(), 1u);
+  EXPECT_EQ(early.bytes(), 0u);
+}
+
+TEST(EarlyMessages, an_end_comes_after_messages_that_did_not_fit) {
+  EarlyMessages early(EarlyMessages::overhead);
+  keep(early, key_of(1), 500);
+  auto abort = header_of(key_of(1));
+  abort.type = MessageHeader::Type::abort;
+  early.keep(4, abort, {});
+  const auto kept = early.take(key_of(1));
+  EXPECT_FALSE(kept.is_incomplete);
+  EXPECT_EQ(kept.messages.size(), 1u);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ Result<CardExchange::Collected> CardExchange::collect(const Participants& partic
   each_local(jobs_, procs, [&](const Job& job, std::uint32_t local) {
     if (error) return;
     const auto from = std::max(position(by_set, job, local), position(by_job, job, local));
-    const auto to = blob.add(job.nspace, job.rank_of(local), job.view().card(local), from);
+    const auto to = blob.add(job.nspace, job.rank_of(local), job.view().cards().local(local), from);
     if (!to)
       error = to.error();
     else if (*to != from)

@@ -94,7 +94,9 @@ void Exchanges::end_rivals(const Key& key) {
                         status == PMIX_SUCCESS ? base::decode<RivalReply>(body) : weft::fail(Errc::not_found);
                     if (!said || said->outcome != RivalReply::Outcome::ends) return;
                     pass_over(rival);
-                    abort(key, rivals);
+                    // Its members have had that end, and call no more for this one.
+                    const auto end = cluster_.engine().early_end_of(rival);
+                    abort(key, end && *end == Errc::peer_lost ? status_of(*end) : rivals);
                   });
   }
 }
@@ -114,7 +116,7 @@ void Exchanges::refuse_passed(const Participants& procs) {
   if (passed == nullptr) return;
   const auto begun = attempts(procs);
   const auto end = std::min<collectives::Generation>(*passed, begun + most_rivals);  // more is damage
-  for (auto next = begun; next < end; ++next) refuse(procs, rivals);
+  for (auto next = begun; next < end; ++next) static_cast<void>(refuse(procs, rivals));
   passed_.erase(procs.signature());
 }
 
@@ -174,9 +176,11 @@ bool Exchanges::has_lost_node(const Participants& procs) const {
   });
 }
 
-void Exchanges::refuse(const Participants& procs, pmix_status_t why) {
+pmix_status_t Exchanges::refuse(const Participants& procs, pmix_status_t why) {
+  const auto code = code_of(why);
   // Fails only where a participant is not known here, and then no other node knows this one as a member.
-  static_cast<void>(cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), code_of(why)));
+  const auto ended = cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), code);
+  return ended && *ended != code ? status_of(*ended) : why;
 }
 
 bool Exchanges::process_died(const pmix_proc_t& proc) {

@@ -14,7 +14,7 @@
 //                                  member, is aborted, or fails where no handler is
 //
 // Of a node that is lost with its server the lowest of those that had begun the attempt decides in the same
-// way, for each member of that node (groups_after_loss.cpp).
+// way, for each member of that node (operations_after_loss.cpp).
 // Source: RFC 0033, PMIx_Group_construct; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 

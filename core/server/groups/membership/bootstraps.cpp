@@ -19,8 +19,13 @@ constexpr std::chrono::milliseconds registration_pause{20};
 }  // namespace
 
 Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
-                       const OpenOperations& operations)
-    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups), operations_(operations) {
+                       const OpenOperations& operations, Gatherings& gatherings)
+    : loop_(loop),
+      jobs_(jobs),
+      peers_(peers),
+      groups_(groups),
+      operations_(operations),
+      gatherings_(gatherings) {
   peers_.add_view_room(*this);
   peers_.on(RequestType::group_bootstrap,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
@@ -93,7 +98,9 @@ void Bootstraps::finish(const WaitingRef& waiting, pmix_status_t status, const l
     return is_under_way(name, of_it);
   });
   waiting->message.procs = std::move(*members);
-  ready_(waiting->from, std::move(waiting->message));
+  auto& message = waiting->message;  // with all members
+  gatherings_.enter(waiting->from, {OperationName::Kind::construct, std::move(message.group)},
+                    std::move(message.procs), std::move(message.directives));
 }
 
 void Bootstraps::erase(const WaitingRef& waiting) {

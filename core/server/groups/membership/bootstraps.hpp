@@ -31,7 +31,7 @@
 
 #include "core/server/connections/requester.hpp"
 #include "core/server/fences/fences.hpp"
-#include "core/server/groups/operation/groups.hpp"
+#include "core/server/groups/operation/gatherings.hpp"
 #include "core/server/groups/table/peer_calls.hpp"
 #include "core/server/operations/latest.hpp"
 
@@ -88,11 +88,7 @@ void fields(Archive& archive, BootstrapItem& m) {
 class Bootstraps final : ViewRoomOf<BootstrapItem> {
  public:
   Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
-             const OpenOperations& operations);
-
-  /// The members are known: message.procs names them all.
-  using OnReady = std::function<void(const Requester&, link::GroupConstruct message)>;
-  void on_ready(OnReady ready) { ready_ = std::move(ready); }
+             const OpenOperations& operations, Gatherings& gatherings);
 
   static bool is_for(const link::GroupConstruct& message);
   void enter(const Requester& from, link::GroupConstruct message);
@@ -177,7 +173,7 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   PeerCalls& peers_;
   const Groups& groups_;
   const OpenOperations& operations_;
-  OnReady ready_;
+  Gatherings& gatherings_;
   std::list<WaitingRef> waiting_;
   Boots boots_;
   std::unique_ptr<Timer> watch_timer_;  ///< while there are some

@@ -28,13 +28,19 @@ void MembersItem::add(MembersItem other) {
 }
 
 Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
-                         GroupEvents& events, Groups& groups)
-    : loop_(loop), jobs_(jobs), peers_(peers), questions_(questions), events_(events), groups_(groups) {
+                         GroupEvents& events, Groups& groups, Operations& operations, Gatherings& gatherings)
+    : loop_(loop),
+      jobs_(jobs),
+      peers_(peers),
+      questions_(questions),
+      events_(events),
+      groups_(groups),
+      gatherings_(gatherings) {
   peers_.add_view_room(*this);
   peers_.on(RequestType::group_ask, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     take_request(from, body, reply);
   });
-  groups_.on_constructed([this](const std::string& group) { take_early(group); });
+  operations.on_constructed([this](const std::string& group) { take_early(group); });
   peers_.on(RequestType::group_changed,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take_change(from, body, reply); });
   peers_.on(RequestType::group_find,
@@ -272,10 +278,10 @@ void Memberships::tell_change(const MadeGroup& made, const Procs& before, const 
   const auto& members = made.group.members;
   const auto here = peers_.by_node(link::procs_of(members).value_or(Procs()))[peers_.self()];
   for (const auto& proc : left) {
-    if (left_) left_(made.name, proc, before);
+    gatherings_.left(made.name, proc, before);
     events_.tell({PMIX_GROUP_LEFT, proc, made.name, &members, &proc}, here);
   }
-  if (!joined.empty() && joined_) joined_(made.name, before);
+  if (!joined.empty()) gatherings_.joined(made.name, before);
   for (const auto& proc : joined)
     if (made.group.options.tells_joins)
       events_.tell({PMIX_PROC_HAS_JOINED, proc, made.name, &members, &proc}, here);

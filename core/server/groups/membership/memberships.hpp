@@ -29,7 +29,7 @@
 #include "core/server/fences/fences.hpp"
 #include "core/server/groups/handlers/decisions.hpp"
 #include "core/server/groups/handlers/questions.hpp"
-#include "core/server/groups/operation/groups.hpp"
+#include "core/server/groups/operation/gatherings.hpp"
 #include "core/server/groups/table/group_events.hpp"
 
 namespace weft::server {
@@ -150,7 +150,7 @@ class Memberships final : ViewRoomOf<MembersItem> {
   using Changed = std::function<void(pmix_status_t, const MadeGroup&)>;
 
   Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
-              Groups& groups);
+              Groups& groups, Operations& operations, Gatherings& gatherings);
 
   void leave(const Requester& from, const link::GroupLeave& message);
   /// Without an invitation: the members are asked.
@@ -167,15 +167,6 @@ class Memberships final : ViewRoomOf<MembersItem> {
   void names_of(const pmix_proc_t& proc, std::function<void(const std::vector<std::string>& names)> named);
   /// A process of any node has ended, or has finalized: members need not answer for it any more.
   void lose(const pmix_proc_t& proc);
-
-  /// Called for each process that has left a group with members here. before: the members until then.
-  void on_left(std::function<void(const std::string& group, const pmix_proc_t&, const Procs& before)> left) {
-    left_ = std::move(left);
-  }
-  /// Called when processes have joined a group with members here. before: the members until then.
-  void on_joined(std::function<void(const std::string& group, const Procs& before)> joined) {
-    joined_ = std::move(joined);
-  }
 
   /// As Gatherings: requests that wait for members' handlers.
   std::vector<FencePart> open_parts() const;
@@ -249,12 +240,11 @@ class Memberships final : ViewRoomOf<MembersItem> {
   Questions& questions_;
   GroupEvents& events_;
   Groups& groups_;
+  Gatherings& gatherings_;
   std::list<RequestRef> requests_;
   std::map<std::string, QueueRef> queues_;  ///< by group
   std::vector<Early> early_;
   std::uint64_t last_poll_ = 0;
-  std::function<void(const std::string&, const pmix_proc_t&, const Procs&)> left_;
-  std::function<void(const std::string&, const Procs&)> joined_;
   std::function<bool(const std::string&)> awaits_;
 };
 

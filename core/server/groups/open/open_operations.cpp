@@ -7,79 +7,83 @@
 
 namespace weft::server {
 
-// ---- those that gather
-
-OpenGatherings::Open OpenGatherings::add(Gathering gathering) {
-  const auto at = all_.insert(all_.end(), std::move(gathering));
-  by_number_.emplace(at->number, at);
-  by_hash_.emplace(at->hash, at);
-  return at;
+/// Stable while it is open: the set of an operation of a group may change, its name does not.
+std::size_t OpenOperations::hash_of(const OperationName& name, const Procs& set) {
+  const std::hash<std::string_view> of_text;
+  auto out = of_text(name.group) * 31 + static_cast<std::size_t>(name.kind);
+  if (!name.group.empty()) return out;
+  for (const auto& proc : set) out = (out * 31 + of_text(link::nspace_of(proc))) * 31 + proc.rank;
+  return out;
 }
 
-void OpenGatherings::erase(Open at) {
-  by_number_.erase(at->number);
-  const auto [first, last] = by_hash_.equal_range(at->hash);
-  for (auto each = first; each != last; ++each)
-    if (each->second == at) {
-      by_hash_.erase(each);
-      break;
-    }
-  all_.erase(at);
+OperationRef OpenOperations::add(Operation operation, Loop::TimePoint now) {
+  operation.number = ++last_;
+  operation.since = now;
+  const auto out = std::make_shared<Operation>(std::move(operation));
+  all_.emplace(out->number, out);
+  by_hash_.emplace(hash_of(out->name, out->set), out);
+  return out;
 }
 
-OpenGatherings::Open OpenGatherings::by_number(std::uint64_t number) {
-  const auto found = by_number_.find(number);
-  return found == by_number_.end() ? all_.end() : found->second;
+void OpenOperations::erase(const OperationRef& operation) {
+  operation->timer.reset();
+  const auto [first, last] = by_hash_.equal_range(hash_of(operation->name, operation->set));
+  const auto at = std::find_if(first, last, [&](const auto& each) { return each.second == operation; });
+  if (at != last) by_hash_.erase(at);
+  all_.erase(operation->number);
 }
 
-// ---- all
+std::vector<OperationRef> OpenOperations::in(OperationState state) const {
+  std::vector<OperationRef> out;
+  for (const auto& [number, open] : all_)
+    if (open->state == state) out.push_back(open);
+  return out;
+}
 
-const Gathering* OpenOperations::find(const OperationName& operation, const Procs& set) const {
+std::vector<OperationRef> OpenOperations::between_nodes() const {
+  std::vector<OperationRef> out;
+  for (const auto& [number, open] : all_)
+    if (is_between_nodes(open->state)) out.push_back(open);
+  return out;
+}
+
+OperationRef OpenOperations::gathering(const OperationName& name, const Procs& set) const {
   const auto is_part_of = [&set](const Procs& all) {
     return std::all_of(set.begin(), set.end(),
                        [&](const pmix_proc_t& proc) { return events::covers(all, proc); });
   };
-  const auto open = std::find_if(gathering.begin(), gathering.end(), [&](const Gathering& each) {
-    if (operation_of(each.meeting) != operation) return false;
+  return find_if([&](const Operation& open) {
+    if (open.state != OperationState::gathering || open.name != name) return false;
     // Members here may still call a construct that others have begun again without lost nodes.
-    return is_same(each.meeting.set, set) ||
-           (each.meeting.kind == Meeting::Kind::construct && is_part_of(each.meeting.set));
+    return is_same(open.set, set) || (open.is_constructed() && is_part_of(open.set));
   });
-  return open == gathering.end() ? nullptr : &*open;
 }
 
-const Meeting* OpenOperations::under_way(const OperationName& operation, const Procs& set) const {
-  const auto is_it = [&](const OperationRef& open) {
-    return open->participants.operation() == operation &&
-           (is_same(open->meeting.set, set) || is_same(open->participants, set));
-  };
-  for (const auto& [key, open] : with_nodes)
-    if (is_it(open)) return &open->meeting;
-  const auto open = std::find_if(asking.begin(), asking.end(), is_it);
-  return open == asking.end() ? nullptr : &(*open)->meeting;
-}
-
-bool OpenOperations::is_gathering(const Procs& set) const {
-  return std::any_of(gathering.begin(), gathering.end(), [&](const Gathering& each) {
-    return is_of_group(each.meeting) && is_same(each.meeting.set, set);
+OperationRef OpenOperations::under_way(const OperationName& name, const Procs& set) const {
+  return find_if([&](const Operation& open) {
+    return is_between_nodes(open.state) && open.name == name &&
+           (is_same(open.set, set) || (open.participants && is_same(*open.participants, set)));
   });
 }
 
 bool OpenOperations::is_constructing(const std::string& group, const Procs& set) const {
   const OperationName construct{OperationName::Kind::construct, group};
-  const bool gathers = std::any_of(gathering.begin(), gathering.end(), [&](const Gathering& each) {
-    return operation_of(each.meeting) == construct && is_same(each.meeting.set, set);
-  });
+  const bool gathers = find_gathering(construct, set, [&](const Operation& open) {
+                         return is_same(open.set, set);
+                       }) != nullptr;
   return gathers || under_way(construct, set) != nullptr;
 }
 
-bool OpenOperations::is_with_nodes(const std::string& group, std::optional<Meeting::Kind> kind) const {
-  const auto is_it = [&](const OperationRef& each) {
-    return each->meeting.group == group && (!kind || each->meeting.kind == *kind);
-  };
-  return std::any_of(with_nodes.begin(), with_nodes.end(),
-                     [&](const auto& each) { return is_it(each.second); }) ||
-         std::any_of(asking.begin(), asking.end(), is_it);
+bool OpenOperations::is_gathering(const Procs& set) const {
+  return find_if([&](const Operation& open) {
+           return open.state == OperationState::gathering && open.is_of_group() && is_same(open.set, set);
+         }) != nullptr;
+}
+
+bool OpenOperations::is_with_nodes(const std::string& group, std::optional<Operation::Kind> kind) const {
+  return find_if([&](const Operation& open) {
+           return is_between_nodes(open.state) && open.name.group == group && (!kind || open.is(*kind));
+         }) != nullptr;
 }
 
 // ---- what handlers are asked about
@@ -93,17 +97,17 @@ void ConstructFacts::add(const ConstructFacts& other) {
 
 ConstructFacts OpenOperations::facts_of(const OperationName& construct, const Procs& set) const {
   ConstructFacts out;
-  const auto* open = find(construct, set);
-  const auto* meeting = open != nullptr ? &open->meeting : under_way(construct, set);
-  if (meeting == nullptr) return out;
-  out.goes_on_smaller = meeting->goes_on_smaller;
+  auto open = gathering(construct, set);
+  if (!open) open = under_way(construct, set);
+  if (!open) return out;
+  out.goes_on_smaller = open->goes_on_smaller;
   Procs arrived, leaders;
-  for (const auto& arrival : meeting->arrived) {
+  for (const auto& arrival : open->arrived) {
     arrived.push_back(arrival.from.proc());
     if (is_set(arrival.directives, PMIX_GROUP_LEADER)) leaders.push_back(arrival.from.proc());
     out.asks |= asks_handlers(arrival);
   }
-  if (open != nullptr) leaders.insert(leaders.end(), open->leaders.begin(), open->leaders.end());
+  leaders.insert(leaders.end(), open->leaders.begin(), open->leaders.end());
   out.arrived = runs_of(arrived);
   out.leaders = runs_of(leaders);
   return out;

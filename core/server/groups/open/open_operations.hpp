@@ -1,74 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connects, disconnects and operations of groups that are open at this server. All of them are here, by
-// how far they are, and a room that has to know which one a set or a process is in looks here.
-//
-//   gathering    participants of this node have called, and others of this node have not
-//   with_nodes   all participants of this node are in it, and other nodes take part
-//   asking       the same, and handlers are asked whether a construct goes on without a lost node
+// The connects, disconnects and operations of groups that are open at this server, in whatever state: a room
+// that has to know which one a set or a process is in looks here.
 #pragma once
 
-#include <list>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
-#include "core/server/fences/exchange/exchange.hpp"
-#include "core/server/groups/open/meeting.hpp"
-#include "core/server/groups/table/group_part.hpp"
-#include "core/server/loop/loop.hpp"
+#include "core/server/groups/open/operation.hpp"
 
 namespace weft::server {
-
-struct Gathering {
-  Meeting meeting;
-  std::uint64_t number = 0;
-  std::size_t hash = 0;  ///< of what calls belong together by
-  Procs undecided{};     ///< members that are lost, while handlers are asked what becomes of it
-  Procs leaders{};       ///< that were elected
-  Loop::TimePoint since{};
-  bool is_reported = false;
-  std::unique_ptr<Timer> deadline{};
-};
-
-/// In the order of their first calls, found by number and by what calls belong together by: there may be
-/// many.
-class OpenGatherings {
- public:
-  using Open = std::list<Gathering>::iterator;
-
-  auto begin() { return all_.begin(); }
-  auto end() { return all_.end(); }
-  auto begin() const { return all_.begin(); }
-  auto end() const { return all_.end(); }
-  Open add(Gathering gathering);
-  void erase(Open at);
-  /// end(): there is none.
-  Open by_number(std::uint64_t number);
-  auto by_hash(std::size_t hash) const { return by_hash_.equal_range(hash); }
-
- private:
-  std::list<Gathering> all_;
-  std::unordered_map<std::uint64_t, Open> by_number_;
-  std::unordered_multimap<std::size_t, Open> by_hash_;
-};
-
-/// One that all participants of this node are in, and participants of other nodes.
-struct Operation {
-  Meeting meeting;
-  Participants participants;  ///< of the attempt that is under way, or is next
-  GroupPart own;
-  std::optional<Exchanges::Key> key{};  ///< of the last attempt
-  Loop::TimePoint since{};
-  bool was_over = false;  ///< another node had ended this generation before it began here
-  std::unique_ptr<Timer> deadline{};
-  // Where it goes on without lost nodes:
-  std::set<NodeNumber> lost{};
-  Procs absent{};  ///< members that were there
-};
-using OperationRef = std::shared_ptr<Operation>;
 
 /// What a node knows of a construct that is open there.
 struct ConstructFacts {
@@ -83,22 +25,63 @@ void fields(Archive& archive, ConstructFacts& m) {
   archive(m.asks, m.goes_on_smaller, m.arrived, m.leaders);
 }
 
-struct OpenOperations {
-  OpenGatherings gathering;
-  std::map<Exchanges::Key, OperationRef> with_nodes;  ///< by the attempt
-  std::vector<OperationRef> asking;
+class OpenOperations {
+ public:
+  /// It gathers.
+  OperationRef add(Operation operation, Loop::TimePoint now);
+  /// It has ended. Nothing of it is due any more.
+  void erase(const OperationRef& operation);
 
-  /// Null: it does not gather here. set: of a construct perhaps without the members of lost nodes.
-  const Gathering* find(const OperationName& operation, const Procs& set) const;
-  /// Null: it is not with the other nodes. set: as it began, or of its last attempt.
-  const Meeting* under_way(const OperationName& operation, const Procs& set) const;
-  /// An operation of a group of these processes gathers.
-  bool is_gathering(const Procs& set) const;
+  /// By their first calls. What is done with one may end others.
+  std::vector<OperationRef> in(OperationState state) const;
+  std::vector<OperationRef> between_nodes() const;
+  /// The first that is so, by their first calls; null: none.
+  template <class Is>
+  OperationRef find_if(Is&& is) const {
+    for (const auto& [number, open] : all_)
+      if (is(*open)) return open;
+    return nullptr;
+  }
+  /// The oldest that gathers and that a call belongs to: of that kind, and of the group, or of the set. Null:
+  /// the call begins another. may_be(operation): for more conditions.
+  template <class MayBe>
+  OperationRef find_gathering(const OperationName& name, const Procs& set, MayBe&& may_be) const;
+
+  // By what another node calls it. set: perhaps of an attempt without the members of lost nodes.
+  /// Null: it does not gather here.
+  OperationRef gathering(const OperationName& name, const Procs& set) const;
+  /// Null: it is not with the other nodes.
+  OperationRef under_way(const OperationName& name, const Procs& set) const;
   /// A construct of that group is open, of exactly these members.
   bool is_constructing(const std::string& group, const Procs& set) const;
-  /// An operation of the group is with the other nodes: of any kind or of that.
-  bool is_with_nodes(const std::string& group, std::optional<Meeting::Kind> kind = {}) const;
   ConstructFacts facts_of(const OperationName& construct, const Procs& set) const;
+
+  /// An operation of a group of these processes gathers.
+  bool is_gathering(const Procs& set) const;
+  /// An operation of the group is with the other nodes: of any kind or of that.
+  bool is_with_nodes(const std::string& group, std::optional<Operation::Kind> kind = {}) const;
+
+ private:
+  static std::size_t hash_of(const OperationName& name, const Procs& set);
+
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, OperationRef> all_;  ///< by number
+  /// By what calls belong together by: there may be many.
+  std::unordered_multimap<std::size_t, OperationRef> by_hash_;
 };
+
+template <class MayBe>
+OperationRef OpenOperations::find_gathering(const OperationName& name, const Procs& set,
+                                            MayBe&& may_be) const {
+  OperationRef oldest;
+  const auto [first, last] = by_hash_.equal_range(hash_of(name, set));
+  for (auto each = first; each != last; ++each) {
+    const auto& open = each->second;
+    const bool is_it = open->state == OperationState::gathering && open->name == name &&
+                       (open->is_of_group() || is_same(open->set, set)) && may_be(*open);
+    if (is_it && (!oldest || open->number < oldest->number)) oldest = open;
+  }
+  return oldest;
+}
 
 }  // namespace weft::server

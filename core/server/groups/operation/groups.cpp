@@ -3,47 +3,67 @@
 
 #include <algorithm>
 
-#include "core/events/range.hpp"
+#include "core/data/names/qualified_key.hpp"
+#include "core/data/types/opaque.hpp"
 #include "core/link/requests.hpp"
+#include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 namespace {
 
-constexpr std::chrono::seconds rival_period{1};
+bool asks_for(const Operation& operation, const char* key) {
+  return std::any_of(operation.arrived.begin(), operation.arrived.end(),
+                     [&](const Arrival& arrival) { return is_set(arrival.directives, key); });
+}
 
 }  // namespace
 
-Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges& exchanges,
-               GroupEvents& events, PeerCalls& peers, GroupBoards& boards, GroupTable& table,
-               OpenOperations& operations, Losses& losses, std::uint32_t server)
-    : loop_(loop),
-      jobs_(jobs),
-      gets_(gets),
-      cards_(cards),
-      exchanges_(exchanges),
-      events_(events),
-      peers_(peers),
-      boards_(boards),
-      server_(server),
-      table_(table),
-      operations_(operations),
-      losses_(losses) {}
+// ---- what this node says
 
-Participants Groups::participants_of(const Meeting& meeting) const {
-  return Participants(meeting.set, operation_of(meeting), after_loss_of(meeting));
+GroupPart Groups::part_of(const Operation& operation) {
+  GroupPart out;
+  out.absent = link::runs_of(operation.lost);
+  if (!operation.is_constructed()) return out;
+  if (asks_for(operation, PMIX_GROUP_ASSIGN_CONTEXT_ID)) out.context_id = next_context();
+  const Arrival* first = nullptr;
+  for (const auto& arrival : operation.arrived) {
+    if (first == nullptr || link::is_less(arrival.from.proc(), first->from.proc())) first = &arrival;
+    out.options.add(options_in(arrival.directives));
+    auto given = data_of(arrival.from.proc(), arrival.directives);
+    if (given && *given) out.data.push_back(std::move(**given));
+  }
+  if (first != nullptr) {
+    const auto& proc = first->from.proc();
+    out.first = {std::string(link::nspace_of(proc)), proc.rank, proc.rank};
+    out.order = by_rank(first->procs);
+    if (out.order == by_rank(operation.set)) out.order.clear();
+  }
+  return out;
 }
 
-std::uint64_t Groups::attempts(const Participants& participants) const {
-  return exchanges_.attempts(participants);
-}
-
-bool Groups::has_other_nodes(const Procs& set) const {
-  return cards_.is_ours() && jobs_.nodes_of(set).size() > 1;
+Procs Groups::set_of_group(const Procs& procs) const {
+  const auto set = canonical(procs);
+  Procs out;
+  for (auto first = set.begin(); first != set.end();) {
+    const auto nspace = link::nspace_of(*first);
+    const auto last = std::find_if(first, set.end(),
+                                   [&](const pmix_proc_t& proc) { return link::nspace_of(proc) != nspace; });
+    const auto* job = rooms_.jobs.find(nspace);
+    const bool is_whole = job != nullptr &&
+                          last - first == static_cast<std::ptrdiff_t>(job->view().ranks()) &&
+                          std::prev(last)->rank == job->view().ranks() - 1;
+    if (is_whole)
+      out.push_back(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+    else
+      out.insert(out.end(), first, last);
+    first = last;
+  }
+  return out;
 }
 
 bool Groups::are_all_here(const Procs& set) const {
   return std::all_of(set.begin(), set.end(), [&](const pmix_proc_t& proc) {
-    const auto* job = jobs_.find(link::nspace_of(proc));
+    const auto* job = rooms_.jobs.find(link::nspace_of(proc));
     if (job == nullptr) return false;
     const auto& view = job->view();
     return proc.rank == PMIX_RANK_WILDCARD ? view.local_count() == view.ranks()
@@ -51,237 +71,165 @@ bool Groups::are_all_here(const Procs& set) const {
   });
 }
 
-void Groups::run(Meeting meeting) {
-  table_.settle();
-  if (meeting.kind == Meeting::Kind::construct && table_.find(meeting.group) != nullptr)
-    return fail(meeting, PMIX_ERR_EXISTS);
-  auto own = part_of(meeting);
-  if (are_all_here(meeting.set)) return end(meeting, {std::move(own)});
-  if (jobs_.nodes_of(meeting.set).empty()) return answer(meeting, {PMIX_ERR_NOT_FOUND, {}, {}});
-  // A host that carries fences knows no operation but those, of the same processes.
-  if (!cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
-  auto participants = participants_of(meeting);
-  exchange(
-      std::make_shared<Operation>(Operation{std::move(meeting), std::move(participants), std::move(own)}));
+bool Groups::fences_by_host(const link::RankRuns& members) const {
+  if (rooms_.cards.is_ours()) return false;
+  const auto procs = link::procs_of(members);
+  return procs && !are_all_here(*procs);
 }
 
-void Groups::exchange(const OperationRef& operation) {
-  const auto& meeting = operation->meeting;
-  if (!may_exchange_) return answer(meeting, {PMIX_ERR_UNREACH, {}, {}});
-  const bool brings_data = meeting.kind == Meeting::Kind::construct ||
-                           meeting.kind == Meeting::Kind::connect || meeting.kind == Meeting::Kind::fence;
-  watch_deadline(operation);
-  const auto key = cards_.begin(
-      operation->participants, {brings_data, brings_data}, {},
-      [this, operation](CardExchange::End ended) { exchanged(operation, std::move(ended)); },
-      carries_parts(meeting) ? blob_of(operation->own) : Blob());
-  if (!key) return;  // it has failed, and was answered
-  operation->key = key;
-  operation->was_over = operation->lost.empty() && !exchanges_.is_open(*key);
-  operation->since = loop_.now();
-  operations_.with_nodes.emplace(*key, operation);
-  watch_rivals();
-}
-
-void Groups::watch_deadline(const OperationRef& operation) {
-  if (!operation->meeting.deadline) return;
-  operation->deadline =
-      std::make_unique<Timer>(loop_, *operation->meeting.deadline, [this, weak = std::weak_ptr(operation)] {
-        const auto open = weak.lock();
-        if (!open || !open->key) return;
-        is_asking(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_.abort(*open->key, PMIX_ERR_TIMEOUT);
-      });
-}
-
-/// Not at once, and none that has begun since the last look: what another node has ended may be seen after
-/// what it has begun then.
-void Groups::watch_rivals() {
-  if (rival_timer_ || operations_.with_nodes.empty()) return;
-  rival_timer_ = std::make_unique<Timer>(loop_, rival_period, [this] {
-    rival_timer_.reset();
-    const auto begun_by = loop_.now() - rival_period;
-    for (const auto& [key, operation] : operations_.with_nodes)
-      if (operation->since <= begun_by) {
-        // Connects have no name: two of other sets are two operations.
-        if (is_of_group(operation->meeting)) exchanges_.end_rivals(key);
-        exchanges_.ask_for_dead(key);
-      }
-    watch_rivals();
-  });
-}
-
-void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
-  table_.settle();
-  operation->deadline.reset();
-  if (operation->key) operations_.with_nodes.erase(*operation->key);
-  if (ended.status == Exchanges::rivals && adjust(*operation)) {
-    if (operation->key) exchanges_.go_over(*operation->key);
-    return exchange(operation);
-  }
-  // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no
-  // part of this attempt.
-  const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals ||
-                           ended.status == Exchanges::changed;
-  if (operation->was_over && was_another && !is_of_ended_group(operation->meeting))
-    return exchange(operation);
-  if (ended.lost && goes_on_after(operation, *ended.lost)) return;
-  if (ended.is_without_data && carries_parts(operation->meeting)) ended.status = PMIX_ERR_LOST_CONNECTION;
-  if (ended.status == Exchanges::changed) ended.status = PMIX_ERR_UNREACH;
-  if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
-  finish(operation, ended);
-  tell_constructed(operation->meeting);
-  if (operation->meeting.arrived.empty()) drop(operation->meeting.group);
-}
-
-/// What has come too early for it goes on.
-void Groups::tell_constructed(const Meeting& meeting) {
-  if (meeting.kind == Meeting::Kind::construct) constructed_(meeting.group);
-}
-
-/// All nodes say the same: they know the group by the same options.
-bool Groups::carries_parts(const Meeting& meeting) const {
-  if (meeting.kind == Meeting::Kind::construct) return true;
-  const auto* group = meeting.kind == Meeting::Kind::destruct ? table_.find(meeting.group) : nullptr;
-  return group != nullptr && group->options.tells_ends;
-}
-
-void Groups::finish(const OperationRef& operation, const CardExchange::End& ended) {
-  if (ended.status != PMIX_SUCCESS) return answer(operation->meeting, {ended.status, {}, {}});
-  std::vector<GroupPart> parts;
-  bool has_own = false;
-  for (const auto& [node, bytes] : ended.along) {
-    if (!has_own && node > peers_.self()) {
-      parts.push_back(std::move(operation->own));
-      has_own = true;
-    }
-    auto part = base::decode<GroupPart>(bytes);
-    if (!part) return answer(operation->meeting, {PMIX_ERR_UNPACK_FAILURE, {}, {}});
-    parts.push_back(std::move(*part));
-  }
-  if (!has_own) parts.push_back(std::move(operation->own));
-  if (!operation->absent.empty()) parts.push_back({.absent = link::runs_of(operation->absent)});
-  end(operation->meeting, parts);
-}
-
-/// The members of the group are others than when this began, or other nodes know so: they fence, or end the
-/// group, with those that are left.
-bool Groups::adjust(Operation& operation) {
-  auto& meeting = operation.meeting;
-  const auto* group = meeting.kind == Meeting::Kind::construct ? nullptr : table_.find(meeting.group);
-  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
-  if (!members) return false;
-  auto set = set_of_group(*members);
-  if (is_same(set, meeting.set) && !meeting.goes_on_smaller) return false;
-  const bool is_for_lost = meeting.arrived.empty();  // this node takes part for members that have ended
-  std::erase_if(meeting.arrived, [&](const Arrival& arrival) {
-    const auto& proc = arrival.from.proc();
-    const bool has_left = !link::holds(group->members, proc);
-    if (has_left && meeting.at_board != 0)
-      board_meetings_.answer(meeting.at_board, proc, PMIX_ERR_NOT_A_MEMBER);
-    if (has_left) arrival.from.reply(PMIX_ERR_NOT_A_MEMBER);
-    return has_left;
-  });
-  const bool has_members = !is_for_lost || !local_members(*group).empty();
-  if (!has_members || (meeting.arrived.empty() && !is_for_lost)) return false;
-  meeting.set = std::move(set);
-  operation.participants = participants_of(meeting);
-  return true;
-}
-
-bool Groups::is_of_ended_group(const Meeting& meeting) const {
-  const bool has_group = is_of_group(meeting) && meeting.kind != Meeting::Kind::construct;
-  return has_group && table_.find(meeting.group) == nullptr;
-}
-
-bool Groups::may_take_part_in(const Meeting& meeting) const {
-  if (meeting.kind == Meeting::Kind::construct) return true;
-  if (operations_.is_with_nodes(meeting.group, meeting.kind)) return false;
-  const auto* group = table_.find(meeting.group);
-  auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
-  if (!members) return false;
-  if (is_same(set_of_group(*members), meeting.set)) return true;
-  // The other nodes have begun again without the nodes that are lost.
-  std::erase_if(*members, [this](const pmix_proc_t& proc) {
-    const auto node = peers_.node_of(proc);
-    return node && peers_.is_lost(*node);
-  });
-  return is_same(set_of_group(*members), meeting.set);
-}
-
-std::vector<std::pair<FenceName, const Meeting*>> Groups::constructs_led_by(const pmix_proc_t& proc) const {
-  std::vector<std::pair<FenceName, const Meeting*>> out;
-  for (const auto& [key, operation] : operations_.with_nodes) {
-    const auto& meeting = operation->meeting;
-    const auto* arrival = meeting.kind == Meeting::Kind::construct ? meeting.find(proc) : nullptr;
-    if (arrival != nullptr && is_set(arrival->directives, PMIX_GROUP_LEADER))
-      out.emplace_back(Exchanges::name_of(operation->participants, key.second), &meeting);
+link::RankRuns Groups::by_rank(const Procs& procs) const {
+  auto out = link::runs_of(procs);
+  for (auto& run : out) {
+    if (run.first != PMIX_RANK_WILDCARD) continue;
+    const auto* job = rooms_.jobs.find(run.nspace);
+    if (job != nullptr) run = {run.nspace, 0, job->view().ranks() - 1};
   }
   return out;
 }
 
-void Groups::tell_aborted(const FenceName& construct, const Procs& set) {
-  for (const auto node : jobs_.nodes_of(set))
-    if (node != peers_.self())
-      peers_.send(node, RequestType::group_aborted, base::encode(construct), nullptr);
+// ---- what members gave
+
+void Groups::store(const MadeGroup& made) {
+  for (const auto& data : made.data)
+    if (store(data, made.group.context_id)) rooms_.gets.retry_all(data.nspace);
 }
 
-void Groups::end_exchanges_of(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
-  const auto node = peers_.node_of(gone);
-  if (!node || *node == peers_.self()) return;  // what this node has begun has its own members in it
-  for (const auto& [key, operation] : operations_.with_nodes) {
-    const auto& meeting = operation->meeting;
-    const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
-    if (!is_of_it || is_same(meeting.set, now) || !events::covers(meeting.set, gone)) continue;
-    const auto status = meeting.goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
-    exchanges_.ask(Exchanges::name_of(operation->participants, key.second), *node,
-                   [this, key = key, status](const FencePart* part) {
-                     const bool has_come = part != nullptr && part->state == FencePart::State::entered;
-                     if (!has_come) abort(key, status);
-                   });
+/// As keys of that rank, for every reader of this node: with the context's identifier as their qualifier,
+/// where there is one. Without it a reserved key would hide what the host has said of the rank, and is left
+/// out, unless it is one of groups.
+bool Groups::store(const MemberData& data, std::uint64_t context_id) {
+  auto* job = rooms_.jobs.find(data.nspace);
+  if (job == nullptr || data.rank >= job->view().ranks()) return false;
+  const data::OpaqueIgnored ignored;
+  data::Reader in(data.infos);
+  const auto infos = data::Infos::decode(in);
+  if (!infos || !in.done()) return false;
+  data::Infos qualifier;
+  if (context_id != 0)
+    qualifier.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(context_id), PMIX_INFO_QUALIFIER);
+  bool is_stored = false;
+  for (std::size_t i = 0; i < infos->size(); ++i) {
+    const auto& info = infos->data()[i];
+    const auto name = data::key_of(info);
+    if (context_id == 0 && store::is_reserved(name) && name != PMIX_GROUP_LOCAL_CID &&
+        name != PMIX_GROUP_ENDPT_DATA)
+      continue;
+    const auto key = data::qualified_key(name, qualifier.data(), qualifier.size());
+    data::Writer value;
+    if (!key || !data::encode_value(value, info.value)) continue;
+    is_stored |= job->writer->add_record({{store::Realm::rank, data.rank}, PMIX_REMOTE, *key, value.view()})
+                     .has_value();
+  }
+  return is_stored;
+}
+
+// ---- the lives of members
+
+bool Groups::has_live_members(const Group& group, const pmix_proc_t& ended) const {
+  bool out = false;
+  for (const auto& run : group.members) {
+    const auto* job = rooms_.jobs.find(run.nspace);
+    if (job == nullptr) continue;
+    const auto& view = job->view();
+    for (std::uint32_t local = 0; local < view.local_count(); ++local) {
+      const auto& place = view.local(local);
+      const auto rank = place.rank.load(std::memory_order_relaxed);
+      const auto state = place.state.load(std::memory_order_relaxed);
+      const bool is_member = run.first <= rank && rank <= run.last;
+      const bool has_ended = state == store::Local::gone || state == store::Local::finalized ||
+                             link::is_same(ended, link::make_proc(run.nspace, rank));
+      out |= is_member && !has_ended;
+    }
+  }
+  return out;
+}
+
+/// A member's end may be known here before the group is, or before it is a member: that was made elsewhere
+/// first. known: members that were some before.
+void Groups::tell_earlier_ends(const std::string& name, const Group& group, const link::RankRuns& known) {
+  const auto members = group.options.tells_ends ? link::procs_of(group.members) : Result<Procs>(Procs());
+  if (!members) return;
+  for (const auto& proc : *members) {
+    if (link::holds(known, proc)) continue;
+    const auto* job = rooms_.jobs.find(link::nspace_of(proc));
+    const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
+    const auto state = local == store::none ? store::Local::connected
+                                            : job->view().local(local).state.load(std::memory_order_relaxed);
+    const bool has_ended =
+        state == store::Local::gone || state == store::Local::finalized || rooms_.exchanges.is_dead(proc);
+    if (has_ended) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
   }
 }
 
-void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
-  switch (meeting.kind) {
-    case Meeting::Kind::connect:
-      connected_.insert(link::runs_of(meeting.set));
-      return answer(meeting, {PMIX_SUCCESS, {}, {}});
-    case Meeting::Kind::disconnect:
-      if (const auto open = connected_.find(link::runs_of(meeting.set)); open != connected_.end())
-        connected_.erase(open);
-      return answer(meeting, {PMIX_SUCCESS, {}, {}});
-    case Meeting::Kind::fence:
-      return answer(meeting, {PMIX_SUCCESS, {}, {}});
-    case Meeting::Kind::destruct:
-      tell_absent(meeting.group, parts);
-      table_.erase(meeting.group);
-      return answer(meeting, {PMIX_SUCCESS, {}, {}});
-    case Meeting::Kind::construct:
-      break;
-  }
-  auto outcome = outcome_of(parts, by_rank(meeting.set));
-  if (outcome.members.empty()) return answer(meeting, {outcome.status, {}, {}});
-  const auto keeper = keeper_of(outcome.members);
-  MadeGroup made{meeting.group, {outcome.members, outcome.context_id, outcome.options, keeper, 1}, {}};
-  for (const auto& part : parts) made.data.insert(made.data.end(), part.data.begin(), part.data.end());
-  const auto offer = offer_board(meeting, outcome);
-  conclude(meeting, std::move(made), outcome.status,
-           offer ? *offer : link::GroupMembers{.runs = outcome.members});
+std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
+  rooms_.table.settle();
+  std::vector<std::string> to_end;
+  rooms_.table.each([&](const std::string& name, const Group& group) {
+    if (!link::holds(group.members, proc)) return;
+    if (group.options.tells_ends) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
+    if (!has_live_members(group, proc)) to_end.push_back(name);
+  });
+  return to_end;
 }
 
-/// The group is made: for its members here, and for this server.
-void Groups::conclude(const Meeting& meeting, MadeGroup made, pmix_status_t status,
-                      const link::GroupMembers& members) {
-  link::Answer out{status, data::Value::of_bytes(link::encode(members)), {}};
-  if (made.group.context_id != 0)
-    out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
+/// The group ends without these members, and this node may hear of their ends later than of that. Of its own,
+/// and of those that it knows to be dead, it has told.
+void Groups::tell_absent(const std::string& name, const std::vector<GroupPart>& parts) {
+  const auto* group = rooms_.table.find(name);
+  if (group == nullptr || !group->options.tells_ends) return;
+  for (const auto& part : parts)
+    for (const auto& proc : link::procs_of(part.absent).value_or(Procs())) {
+      const bool is_known =
+          rooms_.peers.node_of(proc) == rooms_.peers.self() || rooms_.exchanges.is_dead(proc);
+      if (!is_known) tell_members(PMIX_GROUP_MEMBER_FAILED, name, *group, proc);
+    }
+}
+
+/// Those of this node: each server tells its own.
+void Groups::tell_members(pmix_status_t code, const std::string& name, const Group& group,
+                          const pmix_proc_t& about) {
+  rooms_.events.tell({code, about, name, &group.members, &about}, local_members(group));
+}
+
+Procs Groups::local_members(const Group& group) const {
+  const auto members = link::procs_of(group.members);
+  return members ? rooms_.peers.by_node(*members)[rooms_.peers.self()] : Procs();
+}
+
+void Groups::forget(const std::string& nspace) {
+  rooms_.table.erase_if([&](const std::string&, const Group& group) {
+    const bool is_of_it = std::any_of(group.members.begin(), group.members.end(),
+                                      [&](const link::RankRun& run) { return run.nspace == nspace; });
+    return is_of_it && !has_live_members(group, {});
+  });
+}
+
+/// Another node may have a live member.
+bool Groups::lives_elsewhere(const Group& group) const {
+  const auto members = link::procs_of(group.members).value_or(Procs());
+  return rooms_.exchanges.can_begin() &&
+         std::any_of(members.begin(), members.end(), [&](const pmix_proc_t& proc) {
+           return rooms_.peers.node_of(proc) != rooms_.peers.self() && !rooms_.exchanges.is_dead(proc);
+         });
+}
+
+/// Where members have only ended, this server takes part for them, and may be asked as the keeper.
+void Groups::drop(const std::string& name) {
+  const auto* group = rooms_.table.find(name);
+  if (group == nullptr || has_live_members(*group, {})) return;
+  if (!local_members(*group).empty() && lives_elsewhere(*group)) return;
+  if (!rooms_.operations.is_with_nodes(name)) rooms_.table.erase(name);
+}
+
+// ---- groups that all their members make
+
+void Groups::add(MadeGroup made, pmix_status_t status) {
   store(made);
   tell_made(made.name, made.group, status);
   tell_earlier_ends(made.name, made.group);
   const auto name = made.name;
-  table_.add(name, std::move(made.group));
+  rooms_.table.add(name, std::move(made.group));
   drop(name);
-  answer(meeting, out);
 }
 
 void Groups::tell_made(const std::string& name, const Group& group, pmix_status_t status) {
@@ -290,30 +238,88 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
   const auto here = local_members(group);
   if (here.empty()) return;
   const auto source = link::make_proc(group.members.front().nspace, group.members.front().first);
-  if (is_smaller) events_.tell({PMIX_GROUP_MEMBERSHIP_UPDATE, source, name, &group.members, nullptr}, here);
+  if (is_smaller)
+    rooms_.events.tell({PMIX_GROUP_MEMBERSHIP_UPDATE, source, name, &group.members, nullptr}, here);
   if (group.context_id == 0) return;
   data::Infos context;
   context.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(group.context_id));
-  events_.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, name, nullptr, nullptr}, here, &context);
+  rooms_.events.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, name, nullptr, nullptr}, here, &context);
 }
 
-void Groups::fail(const Meeting& meeting, pmix_status_t why) {
-  answer(meeting, {why == Exchanges::changed ? PMIX_ERR_UNREACH : why, {}, {}});
-  if (!has_other_nodes(meeting.set)) return;
-  refuse(
-      std::make_shared<Operation>(Operation{
-          {.kind = meeting.kind, .group = meeting.group, .set = meeting.set}, participants_of(meeting), {}}),
-      why);
+void Groups::end(const std::string& name, const std::vector<GroupPart>& parts) {
+  tell_absent(name, parts);
+  rooms_.table.erase(name);
 }
 
-std::vector<FencePart> Groups::open_parts() const {
-  std::vector<FencePart> out;
-  for (const auto& [key, operation] : operations_.with_nodes) {
-    auto part = server::part_of(jobs_, operation->meeting, key.second);
-    exchanges_.describe(key, part);
-    out.push_back(std::move(part));
-  }
-  return out;
+// ---- groups that one server makes for all
+
+NodeNumber Groups::keeper_of(const link::RankRuns& members) const {
+  const auto node = rooms_.peers.node_of(link::make_proc(members.front().nspace, members.front().first));
+  return node.value_or(rooms_.peers.self());
+}
+
+Result<MadeGroup> Groups::made_in(Bytes bytes) const {
+  auto made = base::decode<MadeGroup>(bytes);
+  if (made && !rooms_.jobs.may_be_named(made->group.members))
+    return weft::fail(Errc::corrupt, "members of a group");
+  return made;
+}
+
+void Groups::take(const MadeGroup& made) {
+  rooms_.table.settle();
+  const auto* known = rooms_.table.find(made.name);
+  if (known != nullptr && known->version >= made.group.version) return;
+  store(made);
+  const auto before = known == nullptr ? link::RankRuns() : known->members;
+  rooms_.table.add(made.name, made.group);
+  tell_earlier_ends(made.name, made.group, before);
+  drop(made.name);
+}
+
+bool Groups::take_change(const MadeGroup& made, const Procs& left) {
+  const auto* known = rooms_.table.find(made.name);
+  if (known != nullptr && known->version >= made.group.version) return false;
+  // Members that are about to end it at a board know the old members: they come by message.
+  const auto before = known == nullptr ? weft::fail(Errc::not_found) : link::procs_of(known->members);
+  if (before) rooms_.boards.dissolve(set_of_group(*before));
+  take(made);
+  tell_clients(made, left);
+  return true;
+}
+
+/// Before they hear of it by an event: a handler may name the group.
+void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
+  const auto send = [&](const Procs& procs, const link::GroupChange& change) {
+    const auto bytes = link::encode(change);
+    each_local(rooms_.jobs, procs, [&](const Job& job, std::uint32_t local) {
+      const auto client = job.connections.find(local);
+      if (client != job.connections.end()) client->second->send(link::MessageType::group_change, 0, bytes);
+    });
+  };
+  send(local_members(made.group), {made.name, made.group.members, made.group.context_id});
+  send(left, {made.name, {}, 0});
+}
+
+void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup& made) {
+  if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) return from.reply(status);
+  take(made);
+  link::Answer out{status,
+                   data::Value::of_bytes(link::encode(
+                       link::GroupMembers{made.group.members, fences_by_host(made.group.members)})),
+                   {}};
+  if (made.group.context_id != 0)
+    out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
+  from.answer(out);
+  // A change that was made right after may have come before this, by another way.
+  if (const auto* now = rooms_.table.find(made.name); now != nullptr && now->version > made.group.version)
+    from.connection->send(link::MessageType::group_change, 0,
+                          link::encode(link::GroupChange{made.name, now->members, now->context_id}));
+  const auto& proc = from.proc();
+  rooms_.events.tell({PMIX_GROUP_CONSTRUCT_COMPLETE, proc, made.name, &made.group.members, nullptr}, {proc},
+                     &out.infos);
+  if (made.group.context_id != 0)
+    rooms_.events.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, proc, made.name, nullptr, nullptr}, {proc},
+                       &out.infos);
 }
 
 }  // namespace weft::server

@@ -53,7 +53,7 @@ struct GroupMeetingsTest : ::testing::Test {
                                    .cells = runs};
     for (auto* member : {&zero, &one}) member->meetings.take_seat(array, offer);
   }
-  store::Board& board() { return pool.at(number); }
+  store::ServerBoard& board() { return pool.at(number); }
   store::GroupLedger& ledger() {
     return store::GroupLedger::at(reinterpret_cast<std::byte*>(&board()) + store::group_ledger_at);
   }

@@ -400,7 +400,7 @@ TEST_F(CardsOfThisNode, come_as_soon_as_there_is_one) {
   commit(here, "a");
   EXPECT_EQ(waiting->status, PMIX_SUCCESS);
   EXPECT_EQ(waiting->keys, "a ");
-  EXPECT_EQ(waiting->end, view().card(view().local_index(here)).published());
+  EXPECT_EQ(waiting->end, view().cards().local(view().local_index(here)).published());
   EXPECT_EQ(local(here).watched.load(), 0u);
 }
 

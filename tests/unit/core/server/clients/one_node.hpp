@@ -63,6 +63,11 @@ class OneNode : public ::testing::Test {
     hello.token = tokens.token_of(proc(rank));
     return hello;
   }
+  /// A client sends a request.
+  template <class Message>
+  void request(const Requester& from, const Message& message) {
+    rooms->requests.dispatch(from.connection, {Message::type, from.tag, link::encode(message)});
+  }
   /// A process says hello.
   Line& arrive(const link::Hello& hello) {
     auto& line = *lines.emplace_back(std::make_unique<Line>(io, dispatch));

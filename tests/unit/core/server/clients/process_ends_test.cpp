@@ -81,7 +81,7 @@ TEST_F(ProcessEndsTest, an_optional_construct_goes_on_without_it) {
 
 TEST_F(ProcessEndsTest, an_invitation_does_not_wait_for_it) {
   auto& leader = enter(0);
-  rooms->services.serve(by(leader), link::GroupInvite{"group", ranks({0, 2}), {}});
+  request(by(leader), link::GroupInvite{"group", ranks({0, 2}), {}});
   EXPECT_FALSE(status_on(leader));
   take_away(2);
   EXPECT_EQ(status_on(leader), PMIX_GROUP_INVITE_FAILED);
@@ -103,7 +103,7 @@ TEST_F(ProcessEndsTest, a_join_does_not_wait_for_its_approval) {
   auto &first = enter(0), &second = enter(1), &joins = enter(2);
   make_group({&first, &second});
   ASSERT_TRUE(rooms->events.subscribe(*second.connection, {PMIX_GROUP_JOIN_REQUEST}));
-  rooms->services.serve(by(joins), link::GroupJoin{"group", {}, 1, {}});
+  request(by(joins), link::GroupJoin{"group", {}, 1, {}});
   EXPECT_FALSE(status_on(joins));
   take_away(1);
   EXPECT_EQ(status_on(joins), PMIX_SUCCESS);
@@ -113,7 +113,7 @@ TEST_F(ProcessEndsTest, its_own_join_is_not_made) {
   auto &first = enter(0), &second = enter(1), &joins = enter(2);
   make_group({&first, &second});
   ASSERT_TRUE(rooms->events.subscribe(*second.connection, {PMIX_GROUP_JOIN_REQUEST}));
-  rooms->services.serve(by(joins), link::GroupJoin{"group", {}, 1, {}});
+  request(by(joins), link::GroupJoin{"group", {}, 1, {}});
   EXPECT_FALSE(status_on(joins));
   EXPECT_EQ(rooms->memberships.open_parts().size(), 1u);
   take_away(2);
@@ -123,7 +123,7 @@ TEST_F(ProcessEndsTest, its_own_join_is_not_made) {
 TEST_F(ProcessEndsTest, the_end_of_a_group_does_not_wait_for_it) {
   auto &first = enter(0), &second = enter(1);
   make_group({&first, &second});
-  rooms->services.serve(by(first), link::GroupDestruct{"group", {}});
+  request(by(first), link::GroupDestruct{"group", {}});
   EXPECT_FALSE(status_on(first));
   take_away(1);
   EXPECT_EQ(status_on(first), PMIX_ERR_PROC_ABORTED);
@@ -169,7 +169,7 @@ TEST_F(ProcessEndsTest, a_namespace_that_ends_holds_up_no_other) {
   auto& other = enter_other();
   const Procs both{proc(0), link::make_proc("other", 0)};
   construct(other, both);
-  rooms->services.serve(by(first), link::Connect{both, {}});
+  request(by(first), link::Connect{both, {}});
   EXPECT_FALSE(status_on(other));
   EXPECT_FALSE(status_on(first));
   ends_are_expected = true;
@@ -179,7 +179,7 @@ TEST_F(ProcessEndsTest, a_namespace_that_ends_holds_up_no_other) {
   ASSERT_TRUE(has_ended);
   rooms->ends.namespace_ended(*rooms->jobs.find("other"));
   EXPECT_EQ(status_on(first), PMIX_ERR_UNREACH);
-  EXPECT_TRUE(rooms->gatherings.open_parts().empty()) << "of its own call nothing stays";
+  EXPECT_TRUE(rooms->group_reports.open_parts().empty()) << "of its own call nothing stays";
   EXPECT_EQ(rooms->jobs.find("other"), nullptr);
 }
 
@@ -200,13 +200,13 @@ class ProcessEndsOfHostTest : public ProcessEndsTest {
 
 TEST_F(ProcessEndsOfHostTest, is_not_called_for_a_namespace_that_it_ends) {
   construct(enter(0), ranks({0, 1}));
-  EXPECT_EQ(rooms->gatherings.open_parts().size(), 1u);
+  EXPECT_EQ(rooms->group_reports.open_parts().size(), 1u);
   ends_are_expected = true;
   lines.front()->connection->finalized = true;
   lines.front()->other.reset();
   lines.front()->turn();
   rooms->ends.namespace_ended(job());
-  EXPECT_TRUE(rooms->gatherings.open_parts().empty());
+  EXPECT_TRUE(rooms->group_reports.open_parts().empty());
   EXPECT_EQ(calls, 0);
 }
 

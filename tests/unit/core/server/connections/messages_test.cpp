@@ -8,7 +8,6 @@
 #include <future>
 
 #include "core/link/requests.hpp"
-#include "core/server/connections/message_rules.hpp"
 #include "tests/unit/core/server/connections/server_here.hpp"
 
 namespace weft::server {
@@ -233,12 +232,6 @@ TEST(OpenRequests, are_counted_until_their_reply) {
     EXPECT_EQ(open.take(tag, 0, 1000), Outcome::taken);
   EXPECT_EQ(open.take(9, 0, 1000), Outcome::full);
   EXPECT_EQ(open.count(), OpenRequests::most);
-}
-
-TEST(MessageRules, servers_messages_are_nobodys) {
-  for (const auto type : {MessageType::welcome, MessageType::value, MessageType::done, MessageType::event,
-                          MessageType::answer, MessageType::group_change, MessageType{999}})
-    EXPECT_EQ(rule_of(type).senders, MessageRule::Senders::nobody) << link::to_text(type);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ pmix_proc_t rank(std::uint32_t rank) {
 struct Members {
   Members(const store::JobView& job, const link::GroupMembers& offer)
       : count(offer.runs.front().last - offer.runs.front().first + 1),
-        board(store::Board::at(job.clients_memory().data() +
+        board(store::ServerBoard::at(job.clients_memory().data() +
                                store::pool_slot(job.header(), offer.board)->offset)),
         ledger(store::GroupLedger::at(reinterpret_cast<std::byte*>(&board) + store::group_ledger_at)),
         incarnation(offer.incarnation),
@@ -48,7 +48,7 @@ struct Members {
     for (std::uint32_t me = 0; me < count; ++me) board.let_go(me, incarnation);
   }
   std::uint32_t count;
-  store::Board& board;
+  store::ServerBoard& board;
   store::GroupLedger& ledger;
   store::Incarnation incarnation;
   store::Generation next;

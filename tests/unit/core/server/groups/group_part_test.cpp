@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/server/groups/open/meeting.hpp"
+#include "core/server/groups/open/operation.hpp"
 #include "core/store/cards/blob.hpp"
 
 namespace weft::server {
@@ -106,23 +106,20 @@ TEST(GroupPart, comes_back_from_its_blob) {
   EXPECT_EQ(seen, 1);
 }
 
-TEST(Meeting, an_operation_is_known_by_its_name) {
-  EXPECT_EQ(to_text(operation_of({.kind = Meeting::Kind::construct, .group = "ours"})),
-            "construct of group ours");
-  EXPECT_EQ(to_text(operation_of({.kind = Meeting::Kind::fence, .group = "ours"})), "fence of group ours");
-  EXPECT_EQ(to_text(operation_of({})), "connect");
+TEST(OperationName, people_read_its_kind_and_its_group) {
+  using Kind = OperationName::Kind;
+  EXPECT_EQ(to_text({Kind::construct, "ours"}), "construct of group ours");
+  EXPECT_EQ(to_text({Kind::group_fence, "ours"}), "fence of group ours");
+  EXPECT_EQ(to_text({Kind::connect, {}}), "connect");
   EXPECT_EQ(to_text(OperationName{}), "") << "a fence is known by its set";
-  for (const auto kind : {Meeting::Kind::construct, Meeting::Kind::destruct, Meeting::Kind::fence}) {
-    Meeting read;
-    EXPECT_TRUE(read_operation(operation_of({.kind = kind, .group = "of group ours"}), read));
-    EXPECT_EQ(read.kind, kind);
-    EXPECT_EQ(read.group, "of group ours");
-  }
-  Meeting none;
-  EXPECT_TRUE(read_operation(operation_of({}), none));
-  EXPECT_EQ(none.kind, Meeting::Kind::connect);
-  EXPECT_FALSE(read_operation({OperationName::Kind::invitation, "ours"}, none)) << "nothing meets for it";
-  EXPECT_FALSE(read_operation({}, none)) << "a fence";
+}
+
+TEST(OperationName, participants_meet_for_some_kinds) {
+  using Kind = OperationName::Kind;
+  for (const auto kind : {Kind::connect, Kind::disconnect, Kind::construct, Kind::destruct, Kind::group_fence})
+    EXPECT_TRUE(is_met_for(kind)) << static_cast<int>(kind);
+  for (const auto kind : {Kind::fence, Kind::invitation, Kind::leave, Kind::join, Kind::bootstrap})
+    EXPECT_FALSE(is_met_for(kind)) << static_cast<int>(kind);
 }
 
 TEST(OperationName, one_that_is_none_is_refused) {

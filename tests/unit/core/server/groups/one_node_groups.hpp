@@ -32,7 +32,7 @@ class OneNodeGroups : public OneNode {
     return std::nullopt;
   }
   void construct(const Line& line, const Procs& members, data::Infos directives = {}) {
-    rooms->services.serve(by(line), link::GroupConstruct{"group", members, std::move(directives)});
+    request(by(line), link::GroupConstruct{"group", members, std::move(directives)});
   }
   /// option: of each member's call, true; null: none.
   void make_group(std::initializer_list<const Line*> lines, const char* option = nullptr) {

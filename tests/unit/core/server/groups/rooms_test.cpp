@@ -20,10 +20,10 @@ TEST_F(GroupRoomsTest, the_end_of_a_group_that_one_leaves) {
   auto &first = enter(0), &second = enter(1), &leaves = enter(2);
   make_group({&first, &second, &leaves}, PMIX_GROUP_NOTIFY_TERMINATION);
   for (const auto* line : {&first, &second}) {
-    rooms->services.serve(by(*line), link::GroupDestruct{"group", {}});
+    request(by(*line), link::GroupDestruct{"group", {}});
     EXPECT_FALSE(status_on(*line));
   }
-  rooms->services.serve(by(leaves), link::GroupLeave{"group", {}});
+  request(by(leaves), link::GroupLeave{"group", {}});
   EXPECT_EQ(status_on(leaves), PMIX_SUCCESS);
   EXPECT_EQ(status_on(first), PMIX_SUCCESS);
   EXPECT_EQ(status_on(second), PMIX_SUCCESS);
@@ -38,15 +38,15 @@ TEST_F(GroupRoomsTest, the_latest_failures_of_bootstraps_are_remembered_however_
   const int names = 1100;
   for (int i = 0; i < names; ++i) {
     const auto group = "group " + std::to_string(i);
-    rooms->services.serve(by(leader), link::GroupConstruct{group, ranks({0}), leads(2, ranks({2}))});
+    request(by(leader), link::GroupConstruct{group, ranks({0}), leads(2, ranks({2}))});
     leader.turn();
-    rooms->services.serve(by(other), link::GroupConstruct{group, ranks({1}), leads(3, {})});  // they disagree
+    request(by(other), link::GroupConstruct{group, ranks({1}), leads(3, {})});  // they disagree
     ASSERT_EQ(status_on(leader), PMIX_ERR_BAD_PARAM) << i;
     ASSERT_EQ(status_on(other), PMIX_ERR_BAD_PARAM) << i;
   }
-  rooms->services.serve(by(late), link::GroupConstruct{"group " + std::to_string(names - 1), {}, {}});
+  request(by(late), link::GroupConstruct{"group " + std::to_string(names - 1), {}, {}});
   EXPECT_EQ(status_on(late), PMIX_ERR_BAD_PARAM) << "its call is of the attempt that has failed";
-  rooms->services.serve(by(late), link::GroupConstruct{"group 0", {}, {}});
+  request(by(late), link::GroupConstruct{"group 0", {}, {}});
   EXPECT_FALSE(status_on(late)) << "of a forgotten one it begins another";
 }
 
@@ -54,9 +54,9 @@ TEST_F(GroupRoomsTest, a_bootstrap_is_not_taken_for_one_whose_name_goes_on) {
   auto& leader = enter(0);
   const auto arrived_in = [&](const FenceName& name) { return rooms->bootstraps.part_in(name).arrived; };
   for (const char* group : {"a", "a (b", "a (b called)", "a (1 of 2 leaders have called)"}) {
-    rooms->services.serve(by(leader), link::GroupConstruct{group, ranks({0}), leads(2, {})});
+    request(by(leader), link::GroupConstruct{group, ranks({0}), leads(2, {})});
     leader.turn();
-    auto open = rooms->gatherings.open_parts();
+    auto open = rooms->group_reports.open_parts();
     ASSERT_EQ(open.size(), 1u);
     EXPECT_EQ(to_text(open.front().name.operation), std::string("bootstrap of group ") + group);
     EXPECT_EQ(open.front().remark, " (1 of 2 leaders have called)");
@@ -68,7 +68,7 @@ TEST_F(GroupRoomsTest, a_bootstrap_is_not_taken_for_one_whose_name_goes_on) {
     leader.turn();
     (void)status_on(leader);
     rooms->bootstraps.forget("job");
-    ASSERT_TRUE(rooms->gatherings.open_parts().empty());
+    ASSERT_TRUE(rooms->group_reports.open_parts().empty());
   }
 }
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/link/requests.hpp"
-#include "core/server/connections/message_rules.hpp"
+#include "core/server/requests/requests.hpp"
 #include "tests/unit/core/server/connections/server_here.hpp"
 
 namespace weft::server {
@@ -110,8 +110,9 @@ TEST_F(Tools, may_say_nothing_that_makes_no_sense) {
     if (!frame) continue;
     ASSERT_EQ(frame->type, MessageType::done) << type;
     const auto done = link::decode<link::Done>(frame->payload);
-    const bool is_for_members =
-        rule_of(static_cast<MessageType>(type)).senders == MessageRule::Senders::members_tools_refused;
+    const auto* const request = request_of(static_cast<MessageType>(type));
+    ASSERT_NE(request, nullptr) << type;
+    const bool is_for_members = request->senders == Senders::members_tools_refused;
     EXPECT_TRUE(done && done->status == (is_for_members ? PMIX_ERR_NOT_SUPPORTED : PMIX_ERR_BAD_PARAM))
         << type;
   }

@@ -159,7 +159,7 @@ TEST(BoardAlikeProcesses, survivors_of_a_killed_member_let_go) {
   testing::Watchdog watchdog(110);
   testing::Random random;
   testing::SharedBlock memory(Board::footprint(members));
-  auto& board = Board::at(memory.get());
+  auto& board = ServerBoard::at(memory.get());
   Incarnation incarnation = 0;
   for (unsigned round = 0; round < testing::rounds(100); ++round) {
     board.reopen(members, false, ++incarnation);

@@ -13,16 +13,16 @@ constexpr std::uint32_t most = 4;
 constexpr std::int32_t died = -7;
 
 struct Shared {
-  Shared() : memory(Board::footprint(most)), board(Board::at(memory.get())) {}
+  Shared() : memory(Board::footprint(most)), board(ServerBoard::at(memory.get())) {}
   testing::SharedBlock memory;
-  Board& board;
+  ServerBoard& board;
 };
 
 /// Says how far a child came before it was killed.
 enum class Point { before_hold, held, arrived, ended, let_go };
 
 /// Goes as far as `point`, alone at a board of two, and is killed there.
-pid_t killed_at(Board& board, Incarnation incarnation, Point point) {
+pid_t killed_at(ServerBoard& board, Incarnation incarnation, Point point) {
   return testing::start_child([&] {
     const auto g = board.open_generation();
     const auto die = [] { return ::kill(::getpid(), SIGKILL) == 0; };

@@ -13,7 +13,7 @@ using Owed = BoardMember::Owed;
 struct Three {
   explicit Three(bool remote = false) : b(3, remote) {}
   PoolBoard b;
-  Board& board = b.board;
+  ServerBoard& board = b.board;
   BoardMember a{board, 0, 1, 1}, other{board, 1, 1, 1}, last{board, 2, 1, 1};
 };
 

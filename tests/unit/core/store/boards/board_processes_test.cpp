@@ -22,10 +22,10 @@ struct Members {
 struct Job {
   explicit Job(std::uint32_t count)
       : memory(Board::footprint(most) + sizeof(Members)),
-        board(Board::create(memory.get(), count, false)),
+        board(ServerBoard::create(memory.get(), count, false)),
         members(*new (memory.get() + Board::footprint(most)) Members) {}
   testing::SharedBlock memory;
-  Board& board;
+  ServerBoard& board;
   Members& members;
 };
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/store/boards/board_member.hpp"
+#include "core/store/boards/server_board.hpp"
 #include "pmix_common.h"
 #include "tests/unit/transport/shm/testing.hpp"
 
@@ -15,7 +16,7 @@ inline constexpr std::int32_t died = -7;  ///< a status of a member that is lost
 
 struct ExactBoard {
   explicit ExactBoard(std::uint32_t members, bool remote = false, Generation ended = 0)
-      : block(Board::footprint(members)), board(Board::create(block.get(), members, remote)) {
+      : block(Board::footprint(members)), board(ServerBoard::create(block.get(), members, remote)) {
     // The board looks as if that many generations were over: the word is the first thing on it.
     *reinterpret_cast<std::uint64_t*>(block.get()) = std::uint64_t{ended} << 32;
   }
@@ -26,19 +27,19 @@ struct ExactBoard {
     return last;
   }
   testing::ExactBlock block;
-  Board& board;
+  ServerBoard& board;
 };
 
 /// A board of the pool, in its first incarnation.
 struct PoolBoard {
   explicit PoolBoard(std::uint32_t members, bool remote = false, Generation ended = 0)
-      : block(Board::footprint(members)), board(Board::at(block.get())) {
+      : block(Board::footprint(members)), board(ServerBoard::at(block.get())) {
     // reopen() spends one.
     *reinterpret_cast<std::uint64_t*>(block.get()) = std::uint64_t{ended - 1} << 32;
     board.reopen(members, remote, 1);
   }
   testing::ExactBlock block;
-  Board& board;
+  ServerBoard& board;
 };
 
 /// The status of a failed generation whose verdict is not known any more.

@@ -252,7 +252,7 @@ struct Facts : ::testing::Test {
     data::Writer encoded;
     ASSERT_TRUE(data::encode_value(encoded, Value::of(text).get()));
     const CardRecord record{PMIX_GLOBAL, "key", encoded.view()};
-    const auto from = view.remote_known(rank);
+    const auto from = view.cards().remote_known(rank);
     ASSERT_TRUE(job.add_card({"job", rank, from, from + 8, {&record, 1}}));
   }
   GetFacts of(std::uint32_t rank, std::string_view key = "none", const GetDirectives& how = {}) const {

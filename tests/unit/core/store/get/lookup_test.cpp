@@ -35,7 +35,7 @@ struct Lookup : ::testing::Test {
     data::Writer encoded;
     EXPECT_TRUE(data::encode_value(encoded, Value::of(text).get()));
     const CardRecord record{scope, key, encoded.view()};
-    const auto from = view.remote_known(rank);
+    const auto from = view.cards().remote_known(rank);
     EXPECT_TRUE(job.add_card({"job", rank, from, from + 8, {&record, 1}}));
   }
   std::string get(std::uint32_t rank, std::string_view key, const GetDirectives& how = {},
@@ -195,7 +195,7 @@ TEST_F(Lookup, a_corrupt_card_is_said_to_be_corrupt) {
 }
 
 TEST_F(Lookup, a_value_that_is_no_value_is_an_error) {
-  auto card = view.card(view.local_index(4));
+  auto card = view.cards().local(view.local_index(4));
   const std::byte noise[] = {std::byte{0xff}, std::byte{0xff}, std::byte{1}};
   ASSERT_TRUE(card.append({{Realm::rank, 0}, PMIX_GLOBAL, "noise", noise}));
   EXPECT_FALSE(lookup(view, 4, "noise", {}, {true, 0}));
@@ -281,7 +281,7 @@ TEST_F(Lookup, as_bytes_what_only_another_library_can_read_is_there) {
   encoded.u8(1);
   encoded.text("hwloc");
   encoded.text("0x1");
-  auto card = view.card(view.local_index(2));
+  auto card = view.cards().local(view.local_index(2));
   ASSERT_TRUE(card.append({{Realm::rank, 0}, PMIX_GLOBAL, "cpuset", encoded.view()}));
   EXPECT_FALSE(lookup(view, 2, "cpuset", {}, {true, 0}));
   const auto bytes = lookup_encoded(view, 2, "cpuset", {}, {true, 0});

@@ -93,7 +93,7 @@ TEST(Job, cards_of_all_sizes) {
     auto job = node.add(flat_job("job", 3, 3), Limits{bytes});
     ASSERT_TRUE(job) << bytes;
     for (std::uint32_t r = 0; r < 3; ++r) {
-      auto card = job->view().card(r);
+      auto card = job->view().cards().local(r);
       EXPECT_LE(card.capacity(), std::max<std::uint64_t>(bytes, 64));
       const std::vector<std::byte> value(9);
       for (std::uint32_t i = 0; card.append({{Realm::rank, 0}, PMIX_GLOBAL, "k" + std::to_string(i), value});
@@ -102,7 +102,7 @@ TEST(Job, cards_of_all_sizes) {
     }
     for (std::uint32_t r = 0; r < 3; ++r) {
       std::size_t records = 0;
-      EXPECT_TRUE(job->view().card(r).visit(0, [&](const Record&) { ++records; }));
+      EXPECT_TRUE(job->view().cards().local(r).visit(0, [&](const Record&) { ++records; }));
       EXPECT_GE(records, 1u) << bytes;
     }
   }
@@ -224,7 +224,7 @@ TEST(Job, many_of_different_sizes_do_not_wear_the_segment_out) {
     auto job = node.add(flat_job("job." + std::to_string(i), locals, locals));
     ASSERT_TRUE(job) << i << ": " << job.error().what;
     ASSERT_TRUE(put(job->view(), 0, "key", Value::of(static_cast<std::uint32_t>(i))));
-    ASSERT_EQ(job->view().card(locals - 1).empty(), locals != 1);  // no bytes of an earlier job
+    ASSERT_EQ(job->view().cards().local(locals - 1).empty(), locals != 1);  // no bytes of an earlier job
     running.push_back(std::move(*job));
     while (running.size() > random.below(5)) {
       const auto which = running.begin() + static_cast<std::ptrdiff_t>(random.below(running.size()));
@@ -263,7 +263,7 @@ TEST(Job, of_which_a_client_of_another_job_sees_all_but_the_cards_of_its_ranks_h
   const Parts client(node, mine);
   EXPECT_EQ(words(lookup(client.view, 1, "key", {}, {})), "u32 8");
   const auto view = JobView::open(client.windows.bytes(), other.offset()).value();
-  EXPECT_FALSE(view.has_cards());
+  EXPECT_FALSE(view.cards().has_local());
   EXPECT_EQ(words(lookup(view, 1, "key", {}, {})), "u32 7") << "of another node, in the server's memory";
   EXPECT_EQ(words(lookup(view, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, {}, {})), "u32 6");
   EXPECT_EQ(words(lookup(view, 2, "key", {}, {})), not_found());
@@ -282,7 +282,7 @@ TEST(Job, that_ends_gives_the_pages_of_its_memory_back) {
   ASSERT_TRUE(put(job.view(), 0, "key", Value::of(std::string(9000, 'x'))));
   const auto view = job.view();
   job.retire(node.segment);
-  EXPECT_TRUE(view.card(0).empty()) << "a reader of the host's finds zeros";
+  EXPECT_TRUE(view.cards().local(0).empty()) << "a reader of the host's finds zeros";
   struct stat facts {};
   ASSERT_EQ(::fstat(clients.get(), &facts), 0);
   EXPECT_GT(facts.st_blocks, 0) << "a client that is still there keeps what it has";

@@ -75,7 +75,7 @@ inline Result<void> put(const JobView& job, std::uint32_t rank, std::string_view
                         pmix_scope_t scope = PMIX_GLOBAL) {
   data::Writer encoded;
   if (auto ok = data::encode_value(encoded, value.get()); !ok) return ok;
-  auto card = job.card_to_write(job.local_index(rank));
+  auto card = job.cards().to_write(job.local_index(rank));
   return card.append({{Realm::rank, 0}, scope, key, encoded.view()});
 }
 

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/operation/operations.hpp"
+
+#include <algorithm>
+
+#include "core/events/range.hpp"
+
+namespace weft::server {
+
+namespace {
+
+constexpr std::chrono::seconds rival_period{1};
+
+}  // namespace
+
+Operations::Operations(Loop& loop, OpenOperations& open, Rooms rooms)
+    : loop_(loop), open_(open), rooms_(rooms) {}
+
+// ---- what moves an operation
+
+void Operations::complete(const OperationRef& operation) {
+  if (is_by_host(*operation)) return step(operation, OperationEvent::given);
+  rooms_.groups.table().settle();
+  const auto why = reason_against(*operation);
+  step(operation, why == PMIX_SUCCESS ? OperationEvent::complete : OperationEvent::hopeless, {why});
+}
+
+void Operations::end(const OperationRef& operation, OperationEvent event, pmix_status_t why) {
+  step(operation, event, {why});
+}
+
+/// Why it cannot begin between the nodes, or end here; PMIX_SUCCESS: it can.
+pmix_status_t Operations::reason_against(const Operation& operation) const {
+  const auto& set = operation.set;
+  if (operation.is_constructed() && rooms_.groups.table().find(operation.name.group) != nullptr)
+    return PMIX_ERR_EXISTS;
+  if (rooms_.groups.are_all_here(set)) return PMIX_SUCCESS;
+  if (rooms_.jobs.nodes_of(set).empty()) return PMIX_ERR_NOT_FOUND;
+  // A host that carries fences knows no operation but those, of the same processes.
+  if (!rooms_.cards.is_ours()) return PMIX_ERR_NOT_SUPPORTED;
+  return may_exchange_ ? PMIX_SUCCESS : PMIX_ERR_UNREACH;
+}
+
+void Operations::step(const OperationRef& operation, OperationEvent event, Cause cause) {
+  const auto [action, next] = operation_step(operation->state, event);
+  const bool has_ended = next == OperationState::ended && operation->state != next;
+  operation->state = next;
+  if (has_ended) open_.erase(operation);
+  switch (action) {
+    case OperationAction::none:
+      return;
+    case OperationAction::exchange:
+      return exchange(operation);
+    case OperationAction::call:
+      return call_host(operation);
+    case OperationAction::stop:
+      if (operation->key) rooms_.exchanges.abort(*operation->key, cause.status);
+      return;
+    case OperationAction::ask:
+      return ask_handlers(operation);
+    case OperationAction::finish:
+      finish(*operation, cause.parts);
+      break;
+    case OperationAction::refuse:
+      return refuse(operation, cause.status);
+    case OperationAction::answer:
+      if (cause.status == Exchanges::changed) cause.status = PMIX_ERR_UNREACH;
+      if (cause.status == Exchanges::rivals) cause.status = PMIX_ERR_BAD_PARAM;
+      answer(*operation, {cause.status, std::move(cause.value), std::move(cause.infos)});
+      break;
+  }
+  // What has come too early for it goes on.
+  if (operation->is_constructed()) constructed_(operation->name.group);
+}
+
+void Operations::watch_deadline(const OperationRef& operation, data::Deadline deadline) {
+  if (!deadline || (operation->deadline && *operation->deadline <= *deadline)) return;
+  operation->deadline = deadline;
+  set_timer(operation);
+}
+
+void Operations::set_timer(const OperationRef& operation) {
+  operation->timer =
+      std::make_unique<Timer>(loop_, *operation->deadline, [this, weak = std::weak_ptr(operation)] {
+        const auto open = weak.lock();
+        if (!open) return;
+        open->timer.reset();
+        step(open, OperationEvent::late, {PMIX_ERR_TIMEOUT});
+      });
+}
+
+// ---- between the nodes
+
+void Operations::exchange(const OperationRef& operation) {
+  if (!operation->participants) {
+    operation->own = rooms_.groups.part_of(*operation);
+    operation->participants = participants_of(*operation);
+  }
+  if (rooms_.groups.are_all_here(*operation->participants)) {
+    Cause cause{.parts = {std::move(operation->own)}};
+    if (!operation->absent.empty()) cause.parts.push_back({.absent = link::runs_of(operation->absent)});
+    return step(operation, OperationEvent::succeeded, std::move(cause));
+  }
+  if (!may_exchange_) return step(operation, OperationEvent::failed, {PMIX_ERR_UNREACH});
+  const bool brings_data = operation->is_constructed() || operation->is(Operation::Kind::connect) ||
+                           operation->is(Operation::Kind::group_fence);
+  if (operation->deadline && !operation->timer) set_timer(operation);  // the last attempt was late
+  operation->key.reset();
+  operation->since = loop_.now();
+  const auto key = rooms_.cards.begin(
+      *operation->participants, {brings_data, brings_data}, {},
+      [this, operation](CardExchange::End ended) { exchanged(operation, std::move(ended)); },
+      carries_parts(*operation) ? blob_of(operation->own) : Blob());
+  if (!key) return;  // it has ended
+  operation->key = key;
+  operation->was_over = operation->lost_nodes.empty() && !rooms_.exchanges.is_open(*key);
+  watch_rivals();
+}
+
+/// Not at once, and none that has begun since the last look: what another node has ended may be seen after
+/// what it has begun then.
+void Operations::watch_rivals() {
+  if (rival_timer_ || open_.in(OperationState::with_nodes).empty()) return;
+  rival_timer_ = std::make_unique<Timer>(loop_, rival_period, [this] {
+    rival_timer_.reset();
+    const auto begun_by = loop_.now() - rival_period;
+    for (const auto& operation : open_.in(OperationState::with_nodes)) {
+      if (operation->since > begun_by || !operation->key) continue;
+      const auto key = *operation->key;
+      // Connects have no name: two of other sets are two operations.
+      if (operation->is_of_group()) rooms_.exchanges.end_rivals(key);
+      rooms_.exchanges.ask_for_dead(key);
+    }
+    watch_rivals();
+  });
+}
+
+void Operations::exchanged(const OperationRef& operation, CardExchange::End ended) {
+  rooms_.groups.table().settle();
+  if (ended.status == Exchanges::rivals && adjust(*operation)) {
+    if (operation->key) rooms_.exchanges.go_over(*operation->key);
+    return step(operation, OperationEvent::passed);
+  }
+  // As on one node, it was no part of this attempt.
+  if (operation->was_over && is_passed_over(ended.status) && !is_of_ended_group(*operation))
+    return step(operation, OperationEvent::passed);
+  if (ended.lost && goes_on_after(operation, *ended.lost)) return;
+  if (ended.is_without_data && carries_parts(*operation)) ended.status = PMIX_ERR_LOST_CONNECTION;
+  auto parts = ended.status == PMIX_SUCCESS ? parts_of(*operation, ended) : std::vector<GroupPart>();
+  if (!parts) ended.status = PMIX_ERR_UNPACK_FAILURE;
+  if (ended.status == PMIX_SUCCESS)
+    step(operation, OperationEvent::succeeded, {.parts = std::move(*parts)});
+  else
+    step(operation, OperationEvent::failed, {ended.status});
+  if (operation->arrived.empty()) rooms_.groups.drop(operation->name.group);
+}
+
+/// Members of other nodes alone have tried, and have had such an end, where this node comes later.
+bool Operations::is_passed_over(pmix_status_t status) noexcept {
+  return status == PMIX_ERR_TIMEOUT || status == Exchanges::rivals || status == Exchanges::changed;
+}
+
+/// In the order of the nodes, and behind them the members that were lost with theirs.
+Result<std::vector<GroupPart>> Operations::parts_of(const Operation& operation,
+                                                    const CardExchange::End& ended) const {
+  std::vector<GroupPart> out;
+  bool has_own = false;
+  for (const auto& [node, bytes] : ended.along) {
+    if (!has_own && node > rooms_.peers.self()) {
+      out.push_back(operation.own);
+      has_own = true;
+    }
+    auto part = base::decode<GroupPart>(bytes);
+    if (!part) return weft::fail(part.error());
+    out.push_back(std::move(*part));
+  }
+  if (!has_own) out.push_back(operation.own);
+  if (!operation.absent.empty()) out.push_back({.absent = link::runs_of(operation.absent)});
+  return out;
+}
+
+/// All nodes say the same: they know the group by the same options.
+bool Operations::carries_parts(const Operation& operation) const {
+  if (operation.is_constructed()) return true;
+  const auto* group =
+      operation.is(Operation::Kind::destruct) ? rooms_.groups.table().find(operation.name.group) : nullptr;
+  return group != nullptr && group->options.tells_ends;
+}
+
+/// The members of the group are others than when this began, or other nodes know so: they fence, or end the
+/// group, with those that are left.
+bool Operations::adjust(Operation& operation) {
+  auto& groups = rooms_.groups;
+  const auto* group = operation.is_constructed() ? nullptr : groups.table().find(operation.name.group);
+  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  if (!members) return false;
+  auto set = groups.set_of_group(*members);
+  if (is_same(set, operation.set) && !operation.goes_on_smaller) return false;
+  const bool is_for_lost = operation.arrived.empty();  // this node takes part for members that have ended
+  std::erase_if(operation.arrived, [&](const Arrival& arrival) {
+    const bool has_left = !link::holds(group->members, arrival.from.proc());
+    if (has_left) answer_member(operation, arrival, PMIX_ERR_NOT_A_MEMBER);
+    return has_left;
+  });
+  const bool has_members = !is_for_lost || !groups.local_members(*group).empty();
+  if (!has_members || (operation.arrived.empty() && !is_for_lost)) return false;
+  operation.set = std::move(set);
+  operation.participants = participants_of(operation);
+  return true;
+}
+
+bool Operations::is_of_ended_group(const Operation& operation) const {
+  const bool has_group = operation.is_of_group() && !operation.is_constructed();
+  return has_group && rooms_.groups.table().find(operation.name.group) == nullptr;
+}
+
+void Operations::lose_member(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
+  const auto node = rooms_.peers.node_of(gone);
+  if (!node || *node == rooms_.peers.self()) return;  // what this node has begun has its own members in it
+  for (const auto& operation : open_.in(OperationState::with_nodes)) {
+    const bool is_of_it = operation->name.group == group && !operation->is_constructed() && operation->key;
+    if (!is_of_it || is_same(operation->set, now) || !events::covers(operation->set, gone)) continue;
+    const auto status = operation->goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
+    const auto key = *operation->key;
+    rooms_.exchanges.ask(Exchanges::name_of(*operation->participants, key.second), *node,
+                         [this, operation, key, status](const FencePart* part) {
+                           const bool has_come = part != nullptr && part->state == FencePart::State::entered;
+                           const bool is_open =
+                               operation->state == OperationState::with_nodes && operation->key == key;
+                           if (!has_come && is_open) rooms_.exchanges.abort(key, status);
+                         });
+  }
+}
+
+void Operations::tell_aborted(const FenceName& construct, const Procs& set) {
+  for (const auto node : rooms_.jobs.nodes_of(set))
+    if (node != rooms_.peers.self())
+      rooms_.peers.send(node, RequestType::group_aborted, base::encode(construct), nullptr);
+}
+
+// ---- its end
+
+void Operations::finish(const Operation& operation, const std::vector<GroupPart>& parts) {
+  const auto set = link::runs_of(operation.set);
+  switch (operation.name.kind) {
+    case Operation::Kind::construct:
+      return finish_construct(operation, parts);
+    case Operation::Kind::connect:
+      connected_.insert(set);
+      break;
+    case Operation::Kind::disconnect:
+      if (const auto open = connected_.find(set); open != connected_.end()) connected_.erase(open);
+      break;
+    case Operation::Kind::destruct:
+      rooms_.groups.end(operation.name.group, parts);
+      break;
+    default:
+      break;
+  }
+  answer(operation, {PMIX_SUCCESS, {}, {}});
+}
+
+/// The group is made: for its members here, and for this server.
+void Operations::finish_construct(const Operation& operation, const std::vector<GroupPart>& parts) {
+  auto outcome = outcome_of(parts, rooms_.groups.by_rank(operation.set));
+  if (outcome.members.empty()) return answer(operation, {outcome.status, {}, {}});
+  MadeGroup made{.name = operation.name.group,
+                 .group = {outcome.members, outcome.context_id, outcome.options,
+                           rooms_.groups.keeper_of(outcome.members), 1},
+                 .data = {}};
+  for (const auto& part : parts) made.data.insert(made.data.end(), part.data.begin(), part.data.end());
+  const auto offer = offer_board(operation, outcome);
+  const auto members = offer ? *offer : link::GroupMembers{.runs = outcome.members};
+  link::Answer out{outcome.status, data::Value::of_bytes(link::encode(members)), {}};
+  if (outcome.context_id != 0) out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(outcome.context_id));
+  rooms_.groups.add(std::move(made), outcome.status);
+  answer(operation, out);
+}
+
+// ---- what is known of them
+
+std::uint64_t Operations::attempts(const Operation& operation) const {
+  return rooms_.exchanges.attempts(participants_of(operation));
+}
+
+bool Operations::has_other_nodes(const Procs& set) const {
+  return rooms_.cards.is_ours() && rooms_.jobs.nodes_of(set).size() > 1;
+}
+
+bool Operations::may_take_part_in(const Operation& operation) const {
+  if (operation.is_constructed()) return true;
+  if (open_.is_with_nodes(operation.name.group, operation.name.kind)) return false;
+  const auto* group = rooms_.groups.table().find(operation.name.group);
+  auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  if (!members) return false;
+  if (is_same(rooms_.groups.set_of_group(*members), operation.set)) return true;
+  // A fence that has begun before processes joined ends among the members that it has begun with.
+  const auto fenced = link::procs_of(rooms_.groups.by_rank(operation.set)).value_or(Procs());
+  const auto is_member = [&](const pmix_proc_t& proc) { return contains(*members, proc); };
+  if (operation.is(Operation::Kind::group_fence) && std::all_of(fenced.begin(), fenced.end(), is_member))
+    return true;
+  // The other nodes have begun again without the nodes that are lost.
+  std::erase_if(*members, [this](const pmix_proc_t& proc) {
+    const auto node = rooms_.peers.node_of(proc);
+    return node && rooms_.peers.is_lost(*node);
+  });
+  return is_same(rooms_.groups.set_of_group(*members), operation.set);
+}
+
+std::vector<FencePart> Operations::open_parts() const {
+  std::vector<FencePart> out;
+  for (const auto& operation : open_.between_nodes()) {
+    if (!operation->key) continue;
+    auto part = part_of(rooms_.jobs, *operation, operation->key->second);
+    rooms_.exchanges.describe(*operation->key, part);
+    out.push_back(std::move(part));
+  }
+  return out;
+}
+
+void Operations::forget(const std::string& nspace) {
+  std::erase_if(connected_, [&](const link::RankRuns& runs) {
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](const link::RankRun& run) { return run.nspace == nspace; });
+  });
+}
+
+}  // namespace weft::server
