@@ -96,8 +96,7 @@ void Exchanges::end_rivals(const Key& key) {
                     pass_over(rival);
                     // Its members have had that end, and call no more for this one.
                     const auto end = cluster_.engine().early_end_of(rival);
-                    const bool is_told = end == Errc::peer_lost || end == code_of(changed);
-                    abort(key, is_told ? status_of(*end) : rivals);
+                    abort(key, end == Errc::peer_lost ? status_of(*end) : rivals);
                   });
   }
 }
