@@ -6,7 +6,8 @@
 // E2  A collective of which a message was thrown away is incomplete: take() says so, and it fails. Where even
 //     that cannot be kept, every collective that is taken from then on is incomplete: no node of ours sends
 //     so much.
-// E3  Of a collective that has failed elsewhere that is kept, and nothing else: whoever begins it hears of it.
+// E3  Of a collective that has failed elsewhere that is kept, and nothing else: this node hears of it when it
+//     begins the collective.
 // E4  bytes() is the sum of what the entries take, which account() alone changes: 0 when nothing is kept.
 #pragma once
 
@@ -44,7 +45,8 @@ class EarlyMessages {
   void lose_node(NodeNumber node) noexcept;
   /// How one has failed elsewhere.
   std::optional<Errc> end_of(const Key& key) const;
-  /// Collectives of other signatures with the same upper half, each with the nodes that its messages came from.
+  /// Collectives of other signatures with the same upper half, each with the nodes that its messages came
+  /// from.
   std::vector<std::pair<Key, std::vector<NodeNumber>>> like(const Signature& signature) const;
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// Of these what is kept of collectives that have not failed elsewhere.

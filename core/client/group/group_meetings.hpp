@@ -7,8 +7,9 @@
 //           destructs of their groups.
 // A tag     goes with each arrival: a hash of the operation and the name. The members' tags agree, and the
 //           operation has ended well for all; or it becomes a message of each member, and they meet by name
-//           at the server (core/server/groups/operation/gatherings.hpp). Where there are members on other nodes the
-//           server compares the tags, exchanges with the others, and ends the operation at the board.
+//           at the server (core/server/groups/operation/gatherings.hpp). Where there are members on other
+//           nodes the server compares the tags, exchanges with the others, and ends the operation at the
+//           board.
 // Messages  win: any message about a group of these members has the server dissolve the board first. An
 //           operation that has not ended there becomes a message, too, so no member waits at one place for a
 //           member that waits at the other.

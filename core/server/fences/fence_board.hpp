@@ -92,8 +92,8 @@ class FenceBoard {
   Request* find(std::uint32_t member, store::Generation generation);
   /// The connection is closed: its requests end without a reply.
   void drop(const ClientConnection& connection);
-  /// The generation at which a member begins that fences by message. It has no stand-in until then, and may go
-  /// to the board by itself.
+  /// The generation at which a member begins that fences by message. It has no stand-in until then, and may
+  /// go to the board by itself.
   void begin_at(std::uint32_t member, store::Generation next);
   /// A lost member is back, in another process: all begin at the open generation.
   void begin_anew(std::uint32_t member);
