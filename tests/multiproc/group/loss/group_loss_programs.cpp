@@ -35,6 +35,7 @@ bool is_open_here(const std::string& operation) {
   });
 }
 
+/// Or it is over soon.
 bool is_over_here(const std::string& operation) {
   return eventually([&] {
     const auto open = operations_open_here();
