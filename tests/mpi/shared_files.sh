@@ -19,7 +19,7 @@ must_vanish() {
   for folder in $1; do
     while [ -e "$folder" ]; do
       i=$((i + 1))
-      [ "$i" -lt 100 ] || failed "$folder is left"
+      [ "$i" -lt 600 ] || failed "$folder is left"
       sleep 0.1
     done
   done
@@ -33,12 +33,19 @@ for folder in $folders; do
   [ ! -e "$folder" ] || failed "$folder is left"
 done
 
+# What the ranks have written to weftrun may be lost with the daemon: they tell a file of the folders.
+told=$(mktemp -d)
+trap 'rm -rf "$told"' EXIT
+export told
 status=0
-folders=$("$weftrun" --virtual-nodes 2 -n 2 sh -c "$program"'; [ "$PMIX_RANK" = 1 ] && kill -9 $PPID; exec sleep 60' \
-  2>/dev/null) || status=$?
-[ "$status" -eq 125 ] || failed "the status must be 125 when a daemon is killed, not $status"
-[ -n "$folders" ] || failed "the ranks must have told of their folders"
-must_vanish "$(echo "$folders" | sort -u)"
+"$weftrun" --virtual-nodes 2 -n 2 sh -c "($program"') >"$told/part.$PMIX_RANK"
+  mv "$told/part.$PMIX_RANK" "$told/$PMIX_RANK"
+  until [ -e "$told/0" ] && [ -e "$told/1" ]; do sleep 0.1; done
+  [ "$PMIX_RANK" = 1 ] && kill -9 $PPID; exec sleep 60' 2>"$told/errors" || status=$?
+[ "$status" -eq 125 ] || failed "the status must be 125 when a daemon is killed, not $status: $(cat "$told/errors")"
+folders=$(sort -u "$told/0" "$told/1")
+[ "$(echo "$folders" | wc -l)" -eq 2 ] || failed "the ranks must have told of their folders: $folders"
+must_vanish "$folders"
 
 show='echo "${OMPI_MCA_osc_sm_backing_directory-none}"'
 [ "$(OMPI_MCA_osc_sm_backing_directory=/own "$weftrun" --virtual-nodes 1 -n 1 sh -c "$show")" = /own ] ||

@@ -275,6 +275,7 @@ void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_un
 
 void Memberships::tell_change(const MadeGroup& made, const Procs& before, const Procs& left,
                               const Procs& joined) {
+  if (left.empty() && joined.empty()) return;  // this node hears of the group for the first time: no news
   const auto& members = made.group.members;
   const auto here = peers_.by_node(link::procs_of(members).value_or(Procs()))[peers_.self()];
   for (const auto& proc : left) {
