@@ -80,8 +80,10 @@ void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
       if (heard.is_made()) groups[operation.group] = heard.members;
       break;
     case Kind::destruct:
-      groups.erase(operation.group);
-      if (end.status != PMIX_SUCCESS) broken_.emplace(operation.group, number);
+      if (end.status == PMIX_SUCCESS)
+        groups.erase(operation.group);
+      else
+        broken_.emplace(operation.group, number);
       break;
     case Kind::leave:
       if (end.status != PMIX_SUCCESS) break;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/server/groups/open/failures.hpp"
 #include "core/server/groups/open/operation.hpp"
 
 namespace weft::server {
@@ -61,6 +62,9 @@ class OpenOperations {
   /// An operation of the group is with the other nodes: of any kind or of that.
   bool is_with_nodes(const std::string& group, std::optional<Operation::Kind> kind = {}) const;
 
+  /// What is open no more, and may be owed to members of other nodes.
+  Failures& failures() noexcept { return failures_; }
+
  private:
   static std::size_t hash_of(const OperationName& name, const Procs& set);
 
@@ -68,6 +72,7 @@ class OpenOperations {
   std::map<std::uint64_t, OperationRef> all_;  ///< by number
   /// By what calls belong together by: there may be many.
   std::unordered_multimap<std::size_t, OperationRef> by_hash_;
+  Failures failures_;
 };
 
 template <class MayBe>

@@ -41,4 +41,11 @@ void OwedAnswers::lose(const pmix_proc_t& proc) {
   std::erase_if(all_, [](const Ended& ended) { return ended.members.empty(); });
 }
 
+void OwedAnswers::leave(const std::string& group, const pmix_proc_t& proc) {
+  for (auto& ended : all_)
+    if (ended.name.group == group)
+      std::erase_if(ended.members, [&](const pmix_proc_t& each) { return link::is_same(proc, each); });
+  std::erase_if(all_, [](const Ended& ended) { return ended.members.empty(); });
+}
+
 }  // namespace weft::server

@@ -26,6 +26,8 @@ class OwedAnswers {
   bool owes(const OperationName& name, const pmix_proc_t& proc) const;
   /// A process has ended, or all of a namespace: no message comes any more.
   void lose(const pmix_proc_t& proc);
+  /// A process has left the group.
+  void leave(const std::string& group, const pmix_proc_t& proc);
 
  private:
   struct Ended {

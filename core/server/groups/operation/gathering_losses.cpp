@@ -170,7 +170,7 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     }
     (open->goes_on_smaller ? going_on : failed).insert(kind);
     if (!open->goes_on_smaller) {
-      operations.end(open, OperationEvent::hopeless, Exchanges::changed);
+      fail_for_all(open, OperationEvent::hopeless, Exchanges::changed, proc);
       continue;
     }
     if (const auto* arrival = open->find(proc)) arrival->from.reply(PMIX_ERR_NOT_A_MEMBER);
@@ -183,9 +183,13 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
   }
   if (!is_known || options.adjusts) return;
   for (const auto kind : {Operation::Kind::group_fence, Operation::Kind::destruct}) {
-    const bool goes_on =
-        going_on.count(kind) != 0 || (kind == Operation::Kind::destruct && options.tells_ends);
-    if (!goes_on) operations.end_at_boards({kind, group}, set_before, failed.count(kind) != 0);
+    const OperationName name{kind, group};
+    const bool is_seen_to = going_on.count(kind) != 0 || failed.count(kind) != 0 ||
+                            (kind == Operation::Kind::destruct && options.tells_ends) ||
+                            !operations.sent_away(name, set_before, true).empty();  // it has them all go on
+    if (!is_seen_to && !operations.sent_away(name, set_before, false).empty())
+      fail_for_all(add({.name = name, .set = set_before}), OperationEvent::hopeless, Exchanges::changed,
+                   proc);
   }
 }
 
@@ -196,6 +200,7 @@ void Gatherings::joined(const std::string& group, const Procs& before) {
   const auto* now = rooms_.groups.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
   if (!members || before.empty()) return;
+  open_.failures().forget(group);  // what members are owed, those that have joined are not
   Operation fence{.name = {Operation::Kind::group_fence, group}, .set = rooms_.groups.set_of_group(before)};
   bool is_open = false;
   for (const auto& open : open_.in(OperationState::gathering)) {
@@ -203,7 +208,9 @@ void Gatherings::joined(const std::string& group, const Procs& before) {
     if (open->is(Operation::Kind::destruct)) open->set = rooms_.groups.set_of_group(*members);
     is_open |= open->name == fence.name && is_same(open->set, fence.set);
   }
-  if (!is_open && rooms_.operations.has_fence_from_boards(group, fence.set)) add(std::move(fence));
+  const bool is_to_come = !rooms_.operations.sent_away(fence.name, fence.set, false).empty() ||
+                          !rooms_.operations.sent_away(fence.name, fence.set, true).empty();
+  if (!is_open && is_to_come) add(std::move(fence));
 }
 
 /// The members of a group's set but one.

@@ -66,6 +66,7 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
     case OperationAction::answer:
       if (cause.status == Exchanges::changed) cause.status = PMIX_ERR_UNREACH;
       if (cause.status == Exchanges::rivals) cause.status = PMIX_ERR_BAD_PARAM;
+      cause.status = failed(*operation, cause.status);
       answer(*operation, {cause.status, std::move(cause.value), std::move(cause.infos)});
       break;
   }
@@ -214,24 +215,6 @@ bool Operations::is_of_ended_group(const Operation& operation) const {
   return has_group && rooms_.groups.table().find(operation.name.group) == nullptr;
 }
 
-void Operations::lose_member(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
-  const auto node = rooms_.peers.node_of(gone);
-  if (!node || *node == rooms_.peers.self()) return;  // what this node has begun has its own members in it
-  for (const auto& operation : open_.in(OperationState::with_nodes)) {
-    const bool is_of_it = operation->name.group == group && !operation->is_constructed() && operation->key;
-    if (!is_of_it || is_same(operation->set, now) || !events::covers(operation->set, gone)) continue;
-    const auto status = operation->goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
-    const auto key = *operation->key;
-    rooms_.exchanges.ask(Exchanges::name_of(*operation->participants, key.second), *node,
-                         [this, operation, key, status](const FencePart* part) {
-                           const bool has_come = part != nullptr && part->state == FencePart::State::entered;
-                           const bool is_open =
-                               operation->state == OperationState::with_nodes && operation->key == key;
-                           if (!has_come && is_open) rooms_.exchanges.abort(key, status);
-                         });
-  }
-}
-
 void Operations::tell_aborted(const FenceName& construct, const Procs& set) {
   for (const auto node : rooms_.jobs.nodes_of(set))
     if (node != rooms_.peers.self())
@@ -242,6 +225,7 @@ void Operations::tell_aborted(const FenceName& construct, const Procs& set) {
 
 void Operations::finish(const Operation& operation, const std::vector<GroupPart>& parts) {
   const auto set = link::runs_of(operation.set);
+  open_.failures().forget(operation.name);
   switch (operation.name.kind) {
     case Operation::Kind::construct:
       return finish_construct(operation, parts);
@@ -252,6 +236,7 @@ void Operations::finish(const Operation& operation, const std::vector<GroupPart>
       if (const auto open = connected_.find(set); open != connected_.end()) connected_.erase(open);
       break;
     case Operation::Kind::destruct:
+      open_.failures().forget(operation.name.group);
       rooms_.groups.end(operation.name.group, parts);
       break;
     default:
@@ -264,6 +249,7 @@ void Operations::finish(const Operation& operation, const std::vector<GroupPart>
 void Operations::finish_construct(const Operation& operation, const std::vector<GroupPart>& parts) {
   auto outcome = outcome_of(parts, rooms_.groups.by_rank(operation.set));
   if (outcome.members.empty()) return answer(operation, {outcome.status, {}, {}});
+  open_.failures().forget(operation.name.group);
   MadeGroup made{.name = operation.name.group,
                  .group = {outcome.members, outcome.context_id, outcome.options,
                            rooms_.groups.keeper_of(outcome.members), 1},

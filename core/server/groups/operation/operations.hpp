@@ -66,12 +66,9 @@ class Operations {
   /// A message of a process that has been in that operation at a board, or that is owed its end: it is taken.
   bool takes(const Requester& from, const OperationName& name, const Procs& set,
              const data::Infos& directives, data::Deadline deadline);
-  /// A member has left: those that were in that operation at a board, and whose messages have not come, get
-  /// PMIX_ERR_UNREACH when they come. set: of its members before. is_told: the other nodes know already that
-  /// this attempt has failed here.
-  void end_at_boards(const OperationName& name, const Procs& set, bool is_told);
-  /// Members of the set were at a board with a fence of the group, and their messages for it are to come.
-  bool has_fence_from_boards(const std::string& group, const Procs& set) const;
+  /// Members of the set that were in that operation at a board, and whose messages for it are to come.
+  /// adjusts: those of a fence with PMIX_GROUP_FT_COLLECTIVE, and else those without.
+  Procs sent_away(const OperationName& name, const Procs& set, bool adjusts) const;
   /// A process of this node has ended, or all of a namespace.
   void lose_at_boards(const pmix_proc_t& proc);
 
@@ -123,6 +120,11 @@ class Operations {
   void watch_rivals();
   void set_timer(const OperationRef& operation);
 
+  bool is_of_members(const Operation& operation) const;
+  pmix_status_t failed(const Operation& operation, pmix_status_t why);
+  pmix_status_t refuse_among(const OperationName& name, const Procs& set, pmix_status_t why);
+  pmix_status_t refuse_next(const Participants& participants, pmix_status_t why);
+
   bool goes_on_after(const OperationRef& operation, const collectives::Loss& loss);
   void leave_out_lost(Operation& operation) const;
   void ask_handlers(const OperationRef& operation);
@@ -135,7 +137,6 @@ class Operations {
 
   void answer(const Operation& operation, const link::Answer& answer);
   void answer_member(const Operation& operation, const Arrival& arrival, pmix_status_t status);
-  Procs sent_away(std::uint64_t tag, const OperationName& name, const Procs& set) const;
   std::optional<link::GroupMembers> offer_board(const Operation& operation, const GroupOutcome& outcome);
 
   Loop& loop_;

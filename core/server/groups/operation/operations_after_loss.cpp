@@ -76,9 +76,7 @@ void Operations::refuse_attempt(const OperationRef& operation, pmix_status_t why
     return step(operation, OperationEvent::failed, {why});
   if (participants.after_loss() == collectives::AfterLoss::ends ||
       !rooms_.exchanges.has_lost_node(participants)) {
-    auto status = rooms_.exchanges.refuse(participants, why);
-    while (status != why && is_passed_over(status)) status = rooms_.exchanges.refuse(participants, why);
-    return step(operation, OperationEvent::failed, {status});
+    return step(operation, OperationEvent::failed, {refuse_next(participants, why)});
   }
   const auto key =
       rooms_.exchanges.begin(participants, false, {}, [this, operation, why](const Exchanges::End& ended) {

@@ -128,31 +128,14 @@ bool Operations::takes(const Requester& from, const OperationName& name, const P
   return true;
 }
 
-/// Of the members that were at a board with this tag those whose messages are to come, and are not of an
-/// operation that the board has had.
-Procs Operations::sent_away(std::uint64_t tag, const OperationName& name, const Procs& set) const {
-  auto members = rooms_.boards.sent_away(tag);
+/// Without those that are of an operation that the board has had.
+Procs Operations::sent_away(const OperationName& name, const Procs& set, bool adjusts) const {
+  auto members = rooms_.boards.sent_away(tag_of(name, adjusts));
   std::erase_if(members, [&](const pmix_proc_t& proc) {
     return !events::covers(set, proc) || owed_.owes(name, proc) ||
            open_.find_if([&](const Operation& each) { return is_at_board(each, name, proc); });
   });
   return members;
-}
-
-bool Operations::has_fence_from_boards(const std::string& group, const Procs& set) const {
-  const OperationName fence{Operation::Kind::group_fence, group};
-  return !sent_away(tag_of(fence, false), fence, set).empty() ||
-         !sent_away(tag_of(fence, true), fence, set).empty();
-}
-
-/// One of them that adjusts has them all go on.
-void Operations::end_at_boards(const OperationName& name, const Procs& set, bool is_told) {
-  if (!rooms_.boards.sent_away(tag_of(name, true)).empty()) return;
-  auto members = sent_away(tag_of(name), name, set);
-  if (members.empty()) return;
-  Operation ended{.name = name, .set = set, .owed = std::move(members)};
-  if (is_told) return answer(ended, {PMIX_ERR_UNREACH, {}, {}});
-  step(open_.add(std::move(ended), loop_.now()), OperationEvent::hopeless, {Exchanges::changed});
 }
 
 void Operations::lose_at_boards(const pmix_proc_t& proc) {
