@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The boards of sets of processes, as a room of the server keeps them: at the boards of Fences sets fence, at
-// those of GroupBoards they make, end and fence their groups. Both get their places in the segment here, and
-// lose them here; what comes to a board, and how it ends, is the room's. The loop's thread only.
-//
-//   none --take()--> open --(no member holds it: give_back(); its memory goes: drop())--> none
+// The boards of sets of processes, as a room of the server keeps them: at those of Fences sets fence, at
+// those of GroupBoards they make, end and fence their groups. Here the boards get their places in the
+// segment, and lose them; what comes to a board, and how it ends, is the room's. The loop's thread only.
 #pragma once
 
 #include <algorithm>
@@ -69,8 +67,8 @@ class SetBoards {
     return find_if([&](const Board& each) { return each.number() == number; });
   }
 
-  /// A slot for so many members of this job. Where none is free, make_room(board) is called for some that have
-  /// not been used for long, at most `victims`, until it gives one back. Nothing: none is to be had.
+  /// A slot for so many members of this job. Where none is free, make_room(board) is called for boards that
+  /// have not been used for long, at most `victims`, until it has given one back. Nothing: none is to be had.
   template <class MakeRoom>
   std::optional<SetBoard> take(const store::JobView& job, std::size_t cells, bool is_remote,
                                std::size_t victims, MakeRoom&& make_room) {
