@@ -22,7 +22,7 @@ std::byte* aligned(std::byte* memory) {
 
 }  // namespace
 
-FenceBoard::FenceBoard(Shape shape, const SetBoard& at) : SetBoard(at), shape_(std::move(shape)) {}
+FenceBoard::FenceBoard(Shape shape, const store::SetBoard& at) : SetBoard(at), shape_(std::move(shape)) {}
 
 FenceBoard::FenceBoard(Shape shape) : FenceBoard(private_memory(shape.members.size()), std::move(shape)) {}
 

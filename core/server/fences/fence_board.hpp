@@ -19,14 +19,14 @@
 #include "core/server/fences/fence_directives.hpp"
 #include "core/server/fences/fence_steps.hpp"
 #include "core/server/fences/participants.hpp"
-#include "core/server/fences/set_board.hpp"
 #include "core/server/fences/stuck.hpp"
 #include "core/server/jobs/jobs.hpp"
 #include "core/store/boards/board_member.hpp"
+#include "core/store/segment/set_boards.hpp"
 
 namespace weft::server {
 
-class FenceBoard : public SetBoard {
+class FenceBoard : public store::SetBoard {
  public:
   /// A local member; its place in the list is its cell.
   struct Member {
@@ -59,7 +59,7 @@ class FenceBoard : public SetBoard {
   };
 
   /// In the segment.
-  FenceBoard(Shape shape, const SetBoard& at);
+  FenceBoard(Shape shape, const store::SetBoard& at);
   /// Without a place in the segment.
   explicit FenceBoard(Shape shape);
 

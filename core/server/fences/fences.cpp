@@ -44,7 +44,8 @@ void Fences::open_job(const Job& job) {
   FenceBoard::Shape shape{Participants(whole_job(job.nspace)), {}, job.view().nodes() > 1};
   for (std::uint32_t local = 0; local < job.view().header().local_capacity; ++local)
     shape.members.push_back({job.nspace, local});
-  const SetBoard at(job.writer->board(), store::own_job_board, 0, shape.members.size(), shape.is_remote);
+  const store::SetBoard at(job.writer->board(), store::own_job_board, 0, shape.members.size(),
+                           shape.is_remote);
   const auto made = boards_.add(std::make_shared<FenceBoard>(std::move(shape), at));
   if (is_by_host(*made)) job.writer->board().hand_to_host();
 }
@@ -163,7 +164,7 @@ std::optional<FenceBoard::Shape> Fences::shape_of(const Participants& procs) con
 }
 
 /// Nothing: the set has none in the segment.
-std::optional<SetBoard> Fences::take_place(const FenceBoard::Shape& shape) {
+std::optional<store::SetBoard> Fences::take_place(const FenceBoard::Shape& shape) {
   const auto& members = shape.members;
   // Each job has a memory of its own, so processes of several have none in which they could meet.
   if (members.empty() || std::any_of(members.begin(), members.end(), [&](const auto& member) {

@@ -95,14 +95,14 @@ class Fences {
   Counters counters() const;
 
  private:
-  using BoardRef = SetBoards<FenceBoard>::Ref;
+  using BoardRef = store::SetBoards<FenceBoard>::Ref;
 
   BoardRef board_of(const Job& job) const;
   BoardRef find(const Procs& procs) const;
   BoardRef find(const Job& job, store::BoardNumber number) const;
   BoardRef open(const Procs& procs);
   std::optional<FenceBoard::Shape> shape_of(const Participants& procs) const;
-  std::optional<SetBoard> take_place(const FenceBoard::Shape& shape);
+  std::optional<store::SetBoard> take_place(const FenceBoard::Shape& shape);
   bool give_back(const BoardRef& fence);
   bool means_whole_job(const Procs& procs, const ClientConnection& connection) const;
 
@@ -142,7 +142,7 @@ class Fences {
   Exchanges& exchanges_;
   const Settings settings_;
   bool may_exchange_ = true;
-  SetBoards<FenceBoard> boards_;
+  store::SetBoards<FenceBoard> boards_;
   Counters counters_;
 };
 

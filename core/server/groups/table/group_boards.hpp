@@ -23,15 +23,15 @@
 #include <vector>
 
 #include "core/link/requests.hpp"
-#include "core/server/fences/set_board.hpp"
 #include "core/server/jobs/proc_set.hpp"
+#include "core/store/segment/set_boards.hpp"
 
 namespace weft::server {
 
 /// The board of one set's groups.
-class GroupBoard : public SetBoard {
+class GroupBoard : public store::SetBoard {
  public:
-  GroupBoard(const SetBoard& at, Procs procs, link::RankRuns by_rank, Procs local)
+  GroupBoard(const store::SetBoard& at, Procs procs, link::RankRuns by_rank, Procs local)
       : SetBoard(at),
         set(std::move(procs)),
         members(std::move(by_rank)),
@@ -96,7 +96,7 @@ class GroupBoards {
   Made take_records();
 
  private:
-  using Ref = SetBoards<GroupBoard>::Ref;
+  using Ref = store::SetBoards<GroupBoard>::Ref;
   struct SentAway {
     pmix_proc_t member;
     std::uint64_t tag;
@@ -112,7 +112,7 @@ class GroupBoards {
   static bool is_open(const BoardTicket& ticket) noexcept;
   void sweep();
 
-  SetBoards<GroupBoard> boards_;
+  store::SetBoards<GroupBoard> boards_;
   Made made_;  ///< read, and not taken
   std::deque<SentAway> sent_away_;
 };
