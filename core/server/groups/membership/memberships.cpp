@@ -62,6 +62,9 @@ void Memberships::join(const Requester& from, const link::GroupJoin& message) {
   auto given = data_of(from.proc(), message.directives);
   if (from.connection->job == nullptr || message.accepts == 0 || !given)
     return from.reply(PMIX_ERR_BAD_PARAM);
+  groups_.table().settle();
+  const auto* group = groups_.table().find(message.group);
+  if (group != nullptr && link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_EXISTS);
   ChangeRequest request{Kind::join, message.group, link::runs_of({from.proc()}), {}, from.connection->uid};
   if (*given) request.data.push_back(std::move(**given));
   ask(std::move(request),

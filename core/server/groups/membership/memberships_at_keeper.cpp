@@ -82,9 +82,8 @@ void Memberships::change(const QueueRef& queue, const Group& group) {
     case Kind::leave:
       if (has_been_made) return conclude(queue, PMIX_ERR_NOT_FOUND);
       return group.options.approves_ends ? approve(queue, group, PMIX_GROUP_LEAVE_REQUEST) : apply(queue);
-    case Kind::join:
-      return has_been_made ? conclude(queue, PMIX_ERR_EXISTS)
-                           : approve(queue, group, PMIX_GROUP_JOIN_REQUEST);
+    case Kind::join:  // an invitation may have made it a member since it has called
+      return has_been_made ? conclude(queue, PMIX_SUCCESS) : approve(queue, group, PMIX_GROUP_JOIN_REQUEST);
     case Kind::extend:
       return has_been_made ? conclude(queue, PMIX_SUCCESS) : apply(queue);
   }

@@ -77,8 +77,10 @@ void Gatherings::lose_in(const OperationRef& operation, const Lost& lost) {
     return fail_for_all(operation, OperationEvent::hopeless, lost.status, lost.proc);
   open.undecided.push_back(lost.proc);
   rooms_.losses.decide({next_name_of(open), open.name.group, lost.proc, lost.status, was_leader},
-                       [this, operation, proc = lost.proc](const Losses::Outcome& outcome) {
-                         if (operation->state == OperationState::gathering) decided(operation, proc, outcome);
+                       [this, weak = std::weak_ptr(operation), proc = lost.proc](const Losses::Outcome& outcome) {
+                         const auto asking = weak.lock();
+                         if (asking && asking->state == OperationState::gathering)
+                           decided(asking, proc, outcome);
                        });
 }
 
