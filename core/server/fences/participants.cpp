@@ -23,7 +23,8 @@ collectives::Signature signature_of(const Procs& procs) {
 
 }  // namespace
 
-Participants::Participants(Procs procs, OperationName operation, collectives::AfterLoss after_loss) {
+Participants::Participants(Procs procs, OperationName operation, collectives::AfterLoss after_loss,
+                           std::optional<FenceName> begun_as) {
   const auto set = signature_of(procs);
   auto signature = set;
   if (!operation.is_fence()) {
@@ -32,7 +33,7 @@ Participants::Participants(Procs procs, OperationName operation, collectives::Af
     signature.low = XXH3_64bits_withSeed(&set, sizeof set, signature.high);
   }
   shared_ = std::make_shared<const Shared>(
-      Shared{std::move(procs), std::move(operation), after_loss, signature, set});
+      Shared{std::move(procs), std::move(operation), after_loss, signature, set, std::move(begun_as)});
 }
 
 }  // namespace weft::server

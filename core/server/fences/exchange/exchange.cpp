@@ -158,7 +158,7 @@ void Exchanges::ask_for_dead(const Key& key) {
     if (!events::covers(procs.procs(), proc)) continue;
     for (const auto node : jobs_.nodes_of({proc})) nodes.insert(node);
   }
-  for (const auto node : nodes) ask(name_of(procs, key.second), node, nullptr);
+  for (const auto node : nodes) ask(question_about(procs, key.second), node, nullptr);
 }
 
 std::uint64_t Exchanges::attempts(const Participants& procs) const {
@@ -189,7 +189,7 @@ bool Exchanges::process_died(const pmix_proc_t& proc) {
   for (const auto& [key, fence] : open_)
     if (!where.empty() && cluster_.servers().is_there(where.front()) &&
         events::covers(fence.procs.procs(), proc))
-      ask(name_of(fence.procs, key.second), where.front(), nullptr);
+      ask(question_about(fence.procs, key.second), where.front(), nullptr);
   return true;
 }
 
@@ -204,6 +204,13 @@ void Exchanges::forget(std::string_view nspace) {
 FenceName Exchanges::name_of(const Participants& procs, collectives::Generation generation) {
   return {runs_of(procs), generation, procs.operation(),
           static_cast<std::uint8_t>(procs.after_loss() == collectives::AfterLoss::goes_on ? 1 : 0)};
+}
+
+/// A node that takes part for a process that has died takes part in the attempt among all: it has the same
+/// ends of that and of those that follow as the other nodes. So it knows by its count that it has been in it,
+/// and that a question which comes late is none about another one.
+FenceName Exchanges::question_about(const Participants& procs, collectives::Generation generation) {
+  return procs.begun_as() ? *procs.begun_as() : name_of(procs, generation);
 }
 
 /// A node that cannot take part ends the fence by itself.

@@ -129,6 +129,7 @@ class Exchanges {
   void describe(const Key& key, FencePart& part) const;
 
  private:
+  static FenceName question_about(const Participants& procs, collectives::Generation generation);
   void pass_over(const Key& key);
   void refuse_passed(const Participants& procs);
 

@@ -64,6 +64,7 @@ struct Operation {
   std::optional<Participants> participants{};  ///< of the attempt that is under way, or is next
   GroupPart own{};
   std::optional<Exchanges::Key> key{};  ///< of the last attempt
+  std::optional<FenceName> begun_as{};  ///< the last attempt among all of the set
   bool was_over = false;                ///< another node had ended this generation before it began here
   std::set<NodeNumber> lost_nodes{};    ///< that it goes on without
   NodeNumber last_lost = 0;             ///< of these

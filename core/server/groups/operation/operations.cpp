@@ -114,6 +114,8 @@ void Operations::exchange(const OperationRef& operation) {
       carries_parts(*operation) ? blob_of(operation->own) : Blob());
   if (!key) return;  // it has ended
   operation->key = key;
+  if (is_same(*operation->participants, operation->set))
+    operation->begun_as = Exchanges::name_of(*operation->participants, key->second);
   operation->was_over = operation->lost_nodes.empty() && !rooms_.exchanges.is_open(*key);
   watch_rivals();
 }
@@ -205,6 +207,7 @@ bool Operations::adjust(Operation& operation) {
   });
   const bool has_members = !is_for_lost || !groups.local_members(*group).empty();
   if (!has_members || (operation.arrived.empty() && !is_for_lost)) return false;
+  if (!is_same(set, operation.set)) operation.begun_as.reset();
   operation.set = std::move(set);
   operation.participants = participants_of(operation);
   return true;

@@ -43,8 +43,11 @@ void Operations::leave_out_lost(Operation& operation) const {
     const auto node = rooms_.peers.node_of(proc);
     (node && operation.lost_nodes.count(*node) != 0 ? operation.absent : left).push_back(proc);
   }
+  const auto after_loss = after_loss_of(operation);
+  auto begun_as = operation.begun_as;
+  if (begun_as) begun_as->goes_on_smaller = after_loss == collectives::AfterLoss::goes_on ? 1 : 0;
   operation.participants =
-      Participants(rooms_.groups.set_of_group(left), operation.name, after_loss_of(operation));
+      Participants(rooms_.groups.set_of_group(left), operation.name, after_loss, std::move(begun_as));
 }
 
 /// About the members of the node that was lost last.
