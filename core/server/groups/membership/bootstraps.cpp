@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/data/types/array.hpp"
-#include "core/server/fences/local_part.hpp"
 
 namespace weft::server {
 namespace {
@@ -34,8 +33,7 @@ Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Gro
       operations_(operations),
       gatherings_(gatherings) {
   peers_.add_view_room(*this);
-  peers_.on(RequestType::group_bootstrap,
-            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
+  peers_.on(RequestType::group_bootstrap, *this, &Bootstraps::take);
 }
 
 bool Bootstraps::is_for(const link::GroupConstruct& message) {
@@ -64,7 +62,9 @@ pmix_status_t Bootstraps::read(const Requester& from, const link::GroupConstruct
 
 void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
   if (from.connection->job == nullptr) return from.reply(PMIX_ERR_NOT_SUPPORTED);  // a tool
-  const auto waiting = std::make_shared<Waiting>(Waiting{from, std::move(message), {}});
+  const auto waiting = std::make_shared<Waiting>();
+  waiting->from = from;
+  waiting->message = std::move(message);
   const auto timeout = data::timeout_in(waiting->message.directives);
   const auto status = timeout ? read(from, waiting->message, waiting->call) : PMIX_ERR_BAD_PARAM;
   if (status != PMIX_SUCCESS) return from.reply(status);
@@ -80,17 +80,14 @@ void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
 }
 
 void Bootstraps::send(const WaitingRef& waiting) {
-  waiting->waits_for_view = false;
-  waiting->place = place_of(waiting->call.group, waiting->passed_over);
-  peers_.send(waiting->place, RequestType::group_bootstrap, base::encode(waiting->call),
-              [this, weak = std::weak_ptr(waiting), number = ++waiting->sent](pmix_status_t status, Bytes body) {
-                const auto open = weak.lock();
-                if (open && open->at && number == open->sent) replied(open, status, body);
-              });
+  peers_.ask(waiting, place_of(waiting->call.group, waiting->passed_over), RequestType::group_bootstrap,
+             base::encode(waiting->call),
+             [this, weak = std::weak_ptr(waiting)](pmix_status_t status, Bytes body) {
+               if (const auto open = weak.lock(); open->at) replied(open, status, body);
+             });
 }
 
 void Bootstraps::replied(const WaitingRef& waiting, pmix_status_t status, Bytes body) {
-  if (is_orphan(*waiting)) return peers_.want_view();  // which decides, whatever the lost server has said
   const auto reply =
       status == PMIX_SUCCESS ? base::decode<BootstrapReply>(body) : weft::fail(Errc::not_found);
   if (reply && reply->outcome == BootstrapReply::Outcome::job_unknown) return look_elsewhere(waiting);
@@ -124,8 +121,8 @@ void Bootstraps::erase(const WaitingRef& waiting) {
 void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
   const auto nodes = jobs_.nodes_of(whole_job(link::nspace_of(waiting->call.proc)));
   if (waiting->call.status != PMIX_SUCCESS) return finish(waiting, waiting->call.status, {});
-  if (!std::binary_search(nodes.begin(), nodes.end(), waiting->place)) {
-    waiting->passed_over.insert(waiting->place);
+  if (!std::binary_search(nodes.begin(), nodes.end(), waiting->keeper)) {
+    waiting->passed_over.insert(waiting->keeper);
     return send(waiting);
   }
   waiting->pause = std::make_unique<Timer>(
@@ -136,18 +133,18 @@ void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
 
 /// The server that brings them together knows it already.
 void Bootstraps::note_failure(const Waiting& waiting, pmix_status_t status) {
-  if (waiting.place == peers_.self()) return;
+  if (waiting.keeper == peers_.self()) return;
   auto* known = failed_.find(waiting.call.group);
   if (known == nullptr || known->status != status || has_called(*known, waiting.call.proc))
     known = &failed_.add(waiting.call.group, {.since = {}, .status = status});
-  known->place = waiting.place;
+  known->place = waiting.keeper;
   known->callers.push_back({waiting.call, nullptr});
 }
 
 /// The others wait for this process.
 void Bootstraps::tell_end(const WaitingRef& waiting, pmix_status_t status) {
   waiting->call.status = status;
-  peers_.send(waiting->place, RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
+  peers_.send(waiting->keeper, RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
 }
 
 /// The same at all nodes, and another only where the node is not there: of all that are and that know the
@@ -165,13 +162,12 @@ NodeNumber Bootstraps::place_of(const std::string& group, const std::set<NodeNum
 
 // ---- where they come together
 
-void Bootstraps::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-  auto call = base::decode<BootstrapCall>(body);
+void Bootstraps::take(NodeNumber from, BootstrapCall call, const Rpc::Reply& reply) {
   const auto answer = [reply](const BootstrapReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
-  if (call && jobs_.find(link::nspace_of(call->proc)) == nullptr)
+  if (jobs_.find(link::nspace_of(call.proc)) == nullptr)
     return answer({BootstrapReply::Outcome::job_unknown});
-  if (!call || peers_.node_of(call->proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
-  add(std::move(*call), answer);
+  if (peers_.node_of(call.proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
+  add(std::move(call), answer);
 }
 
 bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
@@ -181,19 +177,20 @@ bool Bootstraps::is_under_way(const std::string& group, const Procs& members) co
 void Bootstraps::add(BootstrapCall call, const Reply& reply) {
   using Outcome = BootstrapReply::Outcome;
   const bool is_leader = call.leaders != 0;
-  if (auto* failed = failed_.find(call.group)) {
-    if (owes(*failed, call)) return answer_late(std::string(call.group), {{std::move(call), reply}});
+  const auto group = call.group;
+  if (auto* failed = failed_.find(group)) {
+    if (owes(*failed, call)) return answer_late(group, {{std::move(call), reply}});
     failed->is_followed |= call.status == PMIX_SUCCESS && (is_leader || has_called(*failed, call.proc));
   }
   if (call.status != PMIX_SUCCESS) {
-    const auto open = boots_.find(call.group);
+    const auto open = boots_.find(group);
     const bool is_awaited = open != boots_.end() && (has_called(open->second, call.proc) ||
                                                      contains(members_of(open->second), call.proc));
     reply({Outcome::ended, call.status});
     if (is_awaited) end(open, call.status);
     return;
   }
-  const auto at = boots_.try_emplace(call.group, Boot{.since = loop_.now()}).first;
+  const auto at = boots_.try_emplace(group, Boot{.since = loop_.now()}).first;
   auto& boot = at->second;
   if (has_called(boot, call.proc)) return reply({Outcome::ended, PMIX_ERR_EXISTS});
   const auto wanted = wanted_leaders(boot);
@@ -391,19 +388,18 @@ void Bootstraps::watch() {
 }
 
 void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
-  const auto name = part_of(group, boot).name;
+  const auto name = name_of(group, boot);
   const auto by_node = peers_.by_node(link::procs_of(name.procs).value_or(Procs()));
   for (const auto& [node, procs] : by_node) {
     if (node == peers_.self()) continue;
-    peers_.send(node, RequestType::group_part, encode(name), [this](pmix_status_t status, Bytes body) {
-      const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : weft::fail(Errc::not_found);
+    peers_.send(node, RequestType::group_part, encode(name), PeerCalls::expect<FencePart>([this](auto part) {
       if (!part) return;
       for (const auto& rank : part->missing) {
         const bool has_died = rank.state == store::Local::gone;
         if (has_died || rank.state == store::Local::finalized)
           lose(link::make_proc(rank.nspace, rank.rank), has_died ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_UNREACH);
       }
-    });
+    }));
   }
 }
 
@@ -433,55 +429,32 @@ void Bootstraps::forget(std::string_view nspace) {
 
 // ---- which ranks are missing
 
-/// All that have called or are named. Of leaders that have not called only the number is known; it stands in
-/// the operation.
-FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const {
+/// All that have called or are named.
+FenceName Bootstraps::name_of(const std::string& group, const Boot& boot) {
   auto procs = members_of(boot);
   for (const auto& caller : boot.callers) procs.push_back(caller.call.proc);
-  procs = link::each_once(procs);
-  auto part = local_part(jobs_, procs, {link::runs_of(procs), 1, {OperationName::Kind::bootstrap, group}},
-                         [&](const Job& job, std::uint32_t local) {
-                           const auto proc = link::make_proc(job.nspace, job.rank_of(local));
-                           return has_called(boot, proc);
-                         });
-  if (const auto wanted = wanted_leaders(boot); wanted == 0)
-    part.remark = " (no leader has called)";
-  else if (const auto leaders = leaders_of(boot); leaders < wanted)
-    part.remark = fmt::format(" ({} of {} leaders have called)", leaders, wanted);
-  part.set_age(loop_.now() - boot.since);
-  return part;
+  return {link::runs_of(link::each_once(procs)), 1, {OperationName::Kind::bootstrap, group}};
 }
 
-std::vector<FencePart> Bootstraps::open_parts() const {
-  std::vector<FencePart> out;
-  for (const auto& [group, boot] : boots_) out.push_back(part_of(group, boot));
-  return out;
-}
-
-std::vector<Fences::Waiting> Bootstraps::waiting_for(std::chrono::seconds limit) {
-  std::vector<Fences::Waiting> out;
-  for (auto& [group, boot] : boots_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - boot.since);
-    if (boot.is_reported || age < limit) continue;
-    boot.is_reported = true;
-    auto part = part_of(group, boot);
-    const auto by_node = peers_.by_node(link::procs_of(part.name.procs).value_or(Procs()));
-    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
-                                              [&](const auto& each) { return each.first != peers_.self(); });
-    const bool awaits_leaders = wanted_leaders(boot) == 0 || leaders_of(boot) < wanted_leaders(boot);
-    out.push_back({std::move(part), age, is_between_nodes, true,
-                   awaits_leaders ? "leaders that are not known yet" : ""});
+/// Of leaders that have not called only the number is known.
+void Bootstraps::each_wait(const SeeWait& see) {
+  for (auto& [group, open] : boots_) {
+    const auto& boot = open;
+    const auto wanted = wanted_leaders(boot), leaders = leaders_of(boot);
+    KeptWait wait{name_of(group, boot), boot.since, open.is_reported,
+                  [&boot](const pmix_proc_t& proc) { return has_called(boot, proc); }};
+    if (wanted == 0)
+      wait.remark = " (no leader has called)";
+    else if (leaders < wanted)
+      wait.remark = fmt::format(" ({} of {} leaders have called)", leaders, wanted);
+    if (!wait.remark.empty()) wait.also = "leaders that are not known yet";
+    see(wait);
   }
-  return out;
 }
 
-FencePart Bootstraps::part_in(const FenceName& name) const {
-  const auto procs = link::procs_of(name.procs);
-  return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
-    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
-    return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
-      return waiting->call.group == name.operation.group && link::is_same(waiting->call.proc, proc);
-    });
+bool Bootstraps::has_called(const FenceName& name, const pmix_proc_t& proc) const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
+    return waiting->call.group == name.operation.group && link::is_same(waiting->call.proc, proc);
   });
 }
 

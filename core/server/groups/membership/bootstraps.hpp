@@ -34,7 +34,7 @@
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/connections/requester.hpp"
-#include "core/server/fences/fences.hpp"
+#include "core/server/groups/kept_wait.hpp"
 #include "core/server/groups/operation/gatherings.hpp"
 #include "core/server/groups/table/peer_calls.hpp"
 #include "core/server/operations/latest.hpp"
@@ -107,26 +107,22 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   void lose(const pmix_proc_t& proc, pmix_status_t status);
   void forget(std::string_view nspace);
 
-  // As Gatherings: where they come together.
-  std::vector<FencePart> open_parts() const;
-  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
-  /// This node's part in what another node brings together: which of its processes have called.
-  FencePart part_in(const FenceName& name) const;
+  /// What comes together here.
+  void each_wait(const SeeWait& see);
+  /// A process of this node, in what any node brings together.
+  bool has_called(const FenceName& name, const pmix_proc_t& proc) const;
 
  private:
   /// A call of a process of this node.
-  struct Waiting {
+  struct Waiting : KeptRequest {
     Requester from;
     link::GroupConstruct message;
     BootstrapCall call;
     std::unique_ptr<Timer> deadline{};
-    NodeNumber place = 0;
     std::optional<std::list<std::shared_ptr<Waiting>>::iterator>
         at{};                            ///< in waiting_; nothing: it has ended
     std::set<NodeNumber> passed_over{};  ///< nodes whose servers do not know the process's job
     std::unique_ptr<Timer> pause{};
-    bool waits_for_view = false;  ///< its place is lost, and that has been reported
-    unsigned sent = 0;            ///< how often: the reply to the last counts
     Loop::TimePoint since{};
   };
   using WaitingRef = std::shared_ptr<Waiting>;
@@ -161,7 +157,7 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   void erase(const WaitingRef& waiting);
   NodeNumber place_of(const std::string& group, const std::set<NodeNumber>& passed_over) const;
   void look_elsewhere(const WaitingRef& waiting);
-  void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void take(NodeNumber from, BootstrapCall call, const Rpc::Reply& reply);
   void add(BootstrapCall call, const Reply& reply);
   bool is_under_way(const std::string& group, const Procs& members) const;
   pmix_status_t leave_out_gone(Boot& boot) const;
@@ -172,13 +168,13 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   static std::uint64_t wanted_leaders(const Boot& boot);
   static std::uint64_t leaders_of(const Boot& boot);
   static bool has_called(const Boot& boot, const pmix_proc_t& proc);
-  FencePart part_of(const std::string& group, const Boot& boot) const;
+  static FenceName name_of(const std::string& group, const Boot& boot);
   void end(BootAt boot, pmix_status_t status);
   static bool owes(const Boot& failed, const BootstrapCall& call);
   void answer_late(const std::string& group, std::vector<Caller> late);
   void remember(const BootstrapItem& item);
 
-  bool is_orphan(const Waiting& waiting) const { return waiting.at && peers_.is_gone(waiting.place); }
+  bool is_orphan(const Waiting& waiting) const { return waiting.at && peers_.is_gone(waiting.keeper); }
   bool has_undecided() const override;
   std::vector<BootstrapItem> items() const override;
   void settle(std::vector<BootstrapItem> decided) override;
