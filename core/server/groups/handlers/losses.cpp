@@ -114,8 +114,8 @@ void Losses::abort(const CaseRef& open) {
 
 link::GroupQuestion Losses::question(const Case& open, std::vector<pmix_status_t> codes) {
   const auto& loss = open.loss;
-  auto out = GroupEvents::question(loss.construct.operation.kind, {codes.front(), loss.proc, loss.group,
-                                                                   &loss.construct.procs, &loss.proc});
+  auto out = GroupEvents::question(loss.construct.operation.kind,
+                                   {codes.front(), loss.proc, loss.group, &loss.construct.procs, &loss.proc});
   out.codes = std::move(codes);
   return out;
 }

@@ -271,7 +271,8 @@ bool Invited::is_awaited(const FenceName& name, const pmix_proc_t& proc) const {
   return name.operation.kind == OperationName::Kind::invitation &&
          std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
            const auto& [number, known] = each;
-           return number.number == name.generation && known.told.group == name.operation.group && !known.end &&
+           return number.number == name.generation && known.told.group == name.operation.group &&
+                  !known.end &&
                   std::any_of(known.entries.begin(), known.entries.end(), [&](const Entry& entry) {
                     return !entry.joining && link::is_same(entry.proc, proc);
                   });

@@ -290,8 +290,7 @@ bool Bootstraps::owes(const Boot& failed, const BootstrapCall& call) {
   if (contains(members_of(failed), call.proc)) return true;
   if (failed.is_followed) return false;
   const auto wanted = wanted_leaders(failed);
-  if (wanted != 0)
-    return leaders_of(failed) < wanted && (call.leaders == 0 || call.leaders == wanted);
+  if (wanted != 0) return leaders_of(failed) < wanted && (call.leaders == 0 || call.leaders == wanted);
   return std::any_of(failed.callers.begin(), failed.callers.end(),
                      [&](const Caller& each) { return link::holds(call.members, each.call.proc); });
 }
@@ -308,8 +307,8 @@ void Bootstraps::answer_late(const std::string& group, std::vector<Caller> late)
     late.clear();
     if (at == boots_.end()) return;
     auto& open = at->second.callers;
-    const auto first = std::stable_partition(
-        open.begin(), open.end(), [&](const Caller& each) { return !owes(failed, each.call); });
+    const auto first = std::stable_partition(open.begin(), open.end(),
+                                             [&](const Caller& each) { return !owes(failed, each.call); });
     std::move(first, open.end(), std::back_inserter(late));
     open.erase(first, open.end());
   } while (!late.empty());
@@ -366,8 +365,8 @@ void Bootstraps::settle(std::vector<BootstrapItem> decided) {
 void Bootstraps::remember(const BootstrapItem& item) {
   const auto* known = failed_.find(item.group);
   if (known != nullptr && !peers_.is_lost(known->place)) return;
-  auto& failed = failed_.add(
-      item.group, {.since = {}, .status = item.why, .place = place_of(item.group, {})});
+  auto& failed =
+      failed_.add(item.group, {.since = {}, .status = item.why, .place = place_of(item.group, {})});
   for (const auto& call : item.failed) failed.callers.push_back({call, nullptr});
   const auto open = boots_.find(item.group);
   if (open == boots_.end()) return;
@@ -393,13 +392,14 @@ void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
   for (const auto& [node, procs] : by_node) {
     if (node == peers_.self()) continue;
     peers_.send(node, RequestType::group_part, encode(name), PeerCalls::expect<FencePart>([this](auto part) {
-      if (!part) return;
-      for (const auto& rank : part->missing) {
-        const bool has_died = rank.state == store::Local::gone;
-        if (has_died || rank.state == store::Local::finalized)
-          lose(link::make_proc(rank.nspace, rank.rank), has_died ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_UNREACH);
-      }
-    }));
+                  if (!part) return;
+                  for (const auto& rank : part->missing) {
+                    const bool has_died = rank.state == store::Local::gone;
+                    if (has_died || rank.state == store::Local::finalized)
+                      lose(link::make_proc(rank.nspace, rank.rank),
+                           has_died ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_UNREACH);
+                  }
+                }));
   }
 }
 

@@ -96,8 +96,8 @@ void Memberships::approve(const QueueRef& queue, const Group& group, pmix_status
   queue->asked = members ? std::move(*members) : Procs();
   std::erase_if(queue->asked, [&](const pmix_proc_t& proc) { return link::is_same(proc, who); });
   const auto make = [&group, &request, who, code] {
-    auto out = GroupEvents::question(operation_of(request).kind,
-                                     {code, who, request.group, &group.members, &who});
+    auto out =
+        GroupEvents::question(operation_of(request).kind, {code, who, request.group, &group.members, &who});
     if (request.kind == Kind::join) out.infos.add(PMIX_USERID, data::Value::of(request.uid));
     return out;
   };

@@ -56,7 +56,7 @@ void PeerCalls::ask(const std::shared_ptr<KeptRequest>& request, NodeNumber keep
   if (request->waits_for_view) return want_view();
   send(keeper, type, std::move(body),
        [this, weak = std::weak_ptr(request), number, replied = std::move(replied)](pmix_status_t status,
-                                                                                  Bytes answer) {
+                                                                                   Bytes answer) {
          const auto open = weak.lock();
          if (!open || number != open->sent) return;
          open->waits_for_view = is_gone(open->keeper);
