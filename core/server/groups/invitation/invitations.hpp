@@ -17,10 +17,10 @@
 
 #include "core/server/groups/handlers/decisions.hpp"
 #include "core/server/groups/invitation/invitation.hpp"
-#include "core/server/groups/kept_wait.hpp"
 #include "core/server/groups/membership/memberships.hpp"
 #include "core/server/groups/operation/groups.hpp"
 #include "core/server/groups/table/group_events.hpp"
+#include "core/server/groups/table/kept_wait.hpp"
 #include "core/server/operations/latest.hpp"
 
 namespace weft::server {

@@ -34,8 +34,8 @@
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/connections/requester.hpp"
-#include "core/server/groups/kept_wait.hpp"
 #include "core/server/groups/operation/gatherings.hpp"
+#include "core/server/groups/table/kept_wait.hpp"
 #include "core/server/groups/table/peer_calls.hpp"
 #include "core/server/operations/latest.hpp"
 

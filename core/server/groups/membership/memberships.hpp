@@ -28,9 +28,9 @@
 
 #include "core/server/groups/handlers/decisions.hpp"
 #include "core/server/groups/handlers/questions.hpp"
-#include "core/server/groups/kept_wait.hpp"
 #include "core/server/groups/operation/gatherings.hpp"
 #include "core/server/groups/table/group_events.hpp"
+#include "core/server/groups/table/kept_wait.hpp"
 
 namespace weft::server {
 
