@@ -119,8 +119,8 @@ void Bootstraps::erase(const WaitingRef& waiting) {
 
 /// The server of a node of the job will know it; any other is passed over, by all callers of the job alike.
 void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
+  if (waiting->call.status != PMIX_SUCCESS) return finish(waiting, waiting->call.status, {});  // it gives up
   const auto nodes = jobs_.nodes_of(whole_job(link::nspace_of(waiting->call.proc)));
-  if (waiting->call.status != PMIX_SUCCESS) return finish(waiting, waiting->call.status, {});
   if (!std::binary_search(nodes.begin(), nodes.end(), waiting->keeper)) {
     waiting->passed_over.insert(waiting->keeper);
     return send(waiting);
@@ -180,7 +180,8 @@ void Bootstraps::add(BootstrapCall call, const Reply& reply) {
   const auto group = call.group;
   if (auto* failed = failed_.find(group)) {
     if (owes(*failed, call)) return answer_late(group, {{std::move(call), reply}});
-    failed->is_followed |= call.status == PMIX_SUCCESS && (is_leader || has_called(*failed, call.proc));
+    const bool is_of_next = has_called(*failed, call.proc) || (is_leader && wanted_leaders(*failed) != 0);
+    failed->is_followed |= call.status == PMIX_SUCCESS && is_of_next;
   }
   if (call.status != PMIX_SUCCESS) {
     const auto open = boots_.find(group);
@@ -284,11 +285,12 @@ void Bootstraps::end(BootAt at, pmix_status_t status) {
 
 /// The call is one of those that the attempt has waited for: of a process that leaders have named; of another
 /// leader, or a process that such a one may bring, where not all have called; of a leader that brings callers
-/// which no leader had named yet.
+/// which no leader had named yet. These do not where callers have only given up: they may try again, and a
+/// process that comes between two tries waits for the next.
 bool Bootstraps::owes(const Boot& failed, const BootstrapCall& call) {
   if (has_called(failed, call.proc)) return false;
   if (contains(members_of(failed), call.proc)) return true;
-  if (failed.is_followed) return false;
+  if (failed.is_followed || failed.status == PMIX_ERR_TIMEOUT) return false;
   const auto wanted = wanted_leaders(failed);
   if (wanted != 0) return leaders_of(failed) < wanted && (call.leaders == 0 || call.leaders == wanted);
   return std::any_of(failed.callers.begin(), failed.callers.end(),
