@@ -43,6 +43,7 @@ enum class OperationAction : std::uint8_t {
   refuse,    ///< the next attempt is refused, and so fails at all nodes, unless another has ended it before
   stop,      ///< the attempt is aborted at all nodes; its end comes as an event
   ask,       ///< handlers are asked
+  drop,      ///< no participant of this node has called, and nothing follows
 };
 
 struct OperationRow {
@@ -71,7 +72,7 @@ inline constexpr OperationRow operation_rows[] = {
     {OperationState::with_nodes, OperationEvent::shrunk, OperationAction::exchange,
      OperationState::with_nodes},
     {OperationState::with_nodes, OperationEvent::unsure, OperationAction::ask, OperationState::asking},
-    {OperationState::with_nodes, OperationEvent::withdrawn, OperationAction::none, OperationState::ended},
+    {OperationState::with_nodes, OperationEvent::withdrawn, OperationAction::drop, OperationState::ended},
 
     // The others have begun the next attempt, and wait for this node's part in it.
     {OperationState::asking, OperationEvent::late, OperationAction::refuse, OperationState::refusing},

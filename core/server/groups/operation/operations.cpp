@@ -48,6 +48,7 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
   if (has_ended) open_.erase(operation);
   switch (action) {
     case OperationAction::none:
+    case OperationAction::drop:
       return;
     case OperationAction::exchange:
       return exchange(operation);
