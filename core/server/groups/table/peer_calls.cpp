@@ -59,7 +59,8 @@ void PeerCalls::ask(const std::shared_ptr<KeptRequest>& request, NodeNumber keep
                                                                                    Bytes answer) {
          const auto open = weak.lock();
          if (!open || number != open->sent) return;
-         open->waits_for_view = is_gone(open->keeper);
+         // A server that has left in good order may have replied before.
+         open->waits_for_view = status == PMIX_SUCCESS ? is_lost(open->keeper) : is_gone(open->keeper);
          open->waits_for_view ? want_view() : replied(status, answer);
        });
 }
