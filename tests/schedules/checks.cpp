@@ -90,8 +90,8 @@ class Check {
       // All members may have finalized, or left.
       const auto& operation = schedule_.operations[i];
       const bool is_open = (operation.kind == Kind::join && may_be_empty(operation.group)) ||
-                           (operation.kind == Kind::join && operation.refuses && end->is_made() &&
-                            may_be_invited(operation.group, rank)) ||
+                           (operation.kind == Kind::join && operation.refuses && end != nullptr &&
+                            end->is_made() && may_be_invited(operation.group, rank)) ||
                            (operation.kind == Kind::get && operation.late);  // handlers.cpp
       if (end == nullptr || is_open || end->status == expected_of(i, rank)) continue;
       violates(fmt::format("operation {} has ended with {} at rank {}, and nothing was lost", i,
