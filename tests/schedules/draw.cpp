@@ -50,7 +50,11 @@ void add(std::vector<Rank>& members, Rank rank) {
 class Drawer {
  public:
   Drawer(Dice& dice, std::uint32_t ranks, const Bounds& bounds, bool loses)
-      : dice_(dice), ranks_(ranks), draws_all_(!loses || !bounds.is_plain), loses_(loses) {}
+      : dice_(dice),
+        ranks_(ranks),
+        reuses_names_(!loses || bounds.reuses_names),
+        bootstraps_(!loses || bounds.draws_bootstraps),
+        loses_(loses) {}
 
   Operation operation() {
     Operation out;
@@ -132,7 +136,7 @@ class Drawer {
 
   /// One that is new, or that of a group that has ended.
   std::string name() {
-    if (draws_all_ && !ended_.empty() && dice_.one_in(3)) {
+    if (reuses_names_ && !ended_.empty() && dice_.one_in(3)) {
       const auto at = dice_.below(static_cast<std::uint32_t>(ended_.size()));
       auto out = std::move(ended_[at]);
       ended_.erase(ended_.begin() + at);
@@ -150,7 +154,7 @@ class Drawer {
     out.asks = dice_.one_in(4);
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
-    if (draws_all_ && dice_.one_in(4)) {
+    if (bootstraps_ && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
       if (loses_) out.timeout = dice_.between(1, 3);
@@ -211,7 +215,7 @@ class Drawer {
 
   Dice& dice_;
   const std::uint32_t ranks_;
-  const bool draws_all_, loses_;
+  const bool reuses_names_, bootstraps_, loses_;
   std::vector<Group> groups_;
   std::vector<std::string> ended_;
   std::vector<std::vector<Rank>> connected_;

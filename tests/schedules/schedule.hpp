@@ -96,8 +96,9 @@ struct Bounds {
   std::uint32_t most_nodes = 4, most_ranks_a_node = 3, most_operations = 8;
   std::uint32_t most_faults = 3;
   bool draws_pauses = false;
-  /// With losses no bootstraps, and no names of groups that have ended: what a seed drew before these were.
-  bool is_plain = false;
+  // Without losses these are drawn in any case:
+  bool draws_bootstraps = false;
+  bool reuses_names = true;  ///< of groups that have ended
 };
 
 /// What messages and reads cost in a drawn schedule, without jitter.

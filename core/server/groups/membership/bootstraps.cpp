@@ -412,6 +412,7 @@ void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
     if (link::is_same(waiting->from.proc(), proc)) own.push_back(waiting);
   for (const auto& waiting : own) {
     erase(waiting);
+    waiting->from.reply(status);
     tell_end(waiting, status);
   }
   for (auto each = boots_.begin(); each != boots_.end();) {
