@@ -73,7 +73,9 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
     // A fence is named by its set alone, and has no rivals.
     const auto open = open_.find(key);
     const bool is_fence = open != open_.end() && open->second.procs.operation().is_fence();
-    if (is_fence || gone_over_.find(key) != nullptr)
+    // The sender may not know of a lost node yet: what it takes for a rival follows its own.
+    const Key own{rival->own_signature, rival->own_generation};
+    if (is_fence || gone_over_.find(key) != nullptr || gone_over_.find(own) != nullptr)
       return reply(PMIX_SUCCESS, base::encode(RivalReply{RivalReply::Outcome::gone_over}));
     pass_over({rival->own_signature, rival->own_generation});
     abort(key, rivals);

@@ -24,6 +24,7 @@ namespace weft::server {
 bool Operations::goes_on_after(const OperationRef& operation, const collectives::Loss& loss) {
   using collectives::AfterLoss;
   if (loss.agreed < AfterLoss::asks) return false;
+  if (operation->key) rooms_.exchanges.go_over(*operation->key);
   operation->lost_nodes.insert(loss.node);
   operation->last_lost = loss.node;
   // From here on it is said by all: also to the server of a member that ends before it has called.
