@@ -131,10 +131,8 @@ void Operations::watch_rivals() {
     for (const auto& operation : open_.in(OperationState::with_nodes)) {
       if (operation->since > begun_by || !operation->key) continue;
       const auto key = *operation->key;
-      // Connects have no name: two of other sets are two operations. An attempt with a lost node ends by a
-      // view, and another node may have begun the next one by the same view already.
-      const bool may_be_followed = rooms_.exchanges.has_lost_node(*operation->participants);
-      if (operation->is_of_group() && !may_be_followed) rooms_.exchanges.end_rivals(key);
+      // Connects have no name: two of other sets are two operations.
+      if (operation->is_of_group()) rooms_.exchanges.end_rivals(key);
       rooms_.exchanges.ask_for_dead(key);
     }
     watch_rivals();
