@@ -241,6 +241,131 @@ Schedule fence_while_a_member_leaves_and_is_lost() {
   return out;
 }
 
+/// A member of a bootstrap ends before one of the leaders calls: that one's call is of the attempt that has
+/// failed, which no other process is in any more.
+Schedule leader_that_comes_late() {
+  Schedule out;
+  out.shape.nodes = 2;
+  out.shape.ranks_a_node = 3;
+  out.shape.seed = 203;
+  out.shape.network = usual_network();
+  out.operations = {{.kind = Kind::construct,
+                     .members = {1, 2, 4},
+                     .pauses = {us(0), us(1402), us(0)},
+                     .group = "group0",
+                     .adjusts = true,
+                     .asks = true,
+                     .differs = true,
+                     .leaders = 2,
+                     .timeout = 2}};
+  out.faults = {{Fault::Kind::process_ends, 4, us(721)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// The same, and the server that has ended the attempt is lost before that leader calls.
+Schedule leader_that_comes_after_a_loss() {
+  auto out = leader_that_comes_late();
+  out.shape.nodes = 3;
+  out.shape.ranks_a_node = 2;
+  out.shape.seed = 705;
+  out.shape.network.jitter = 200000;
+  auto& construct = out.operations.front();
+  construct.members = {0, 2, 5};
+  construct.pauses = {us(0), us(2036), us(0)};
+  construct.adjusts = false;
+  out.faults = {{Fault::Kind::process_ends, 5, us(446)}, {Fault::Kind::node_lost, 2, us(963)}};
+  return out;
+}
+
+/// The callers of a bootstrap give up while a member ends that they wait for.
+Schedule bootstrap_that_fails_for_two_reasons() {
+  Schedule out;
+  out.shape.nodes = 4;
+  out.shape.ranks_a_node = 1;
+  out.shape.network = usual_network();
+  out.operations = {{.kind = Kind::construct,
+                     .members = {0, 1, 2, 3},
+                     .pauses = {us(0), us(0), us(0), us(1500000)},
+                     .group = "group0",
+                     .leaders = 1,
+                     .timeout = 1}};
+  out.faults = {{Fault::Kind::process_ends, 3, us(1000001)}};
+  return out;
+}
+
+/// A process is invited that has died, and its node is lost before its server has said so.
+Schedule invitation_of_a_process_that_has_died() {
+  using A = Answer;
+  Schedule out;
+  out.shape.nodes = 2;
+  out.shape.ranks_a_node = 2;
+  out.shape.seed = 215029488;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 200000;
+  out.operations = {{.kind = Kind::invite,
+                     .members = {0, 2},
+                     .pauses = {us(0), us(56)},
+                     .group = "group0",
+                     .target = 0,
+                     .answers = {A::accepts, A::accepts},
+                     .is_optional = true,
+                     .timeout = 3},
+                    {.kind = Kind::destruct, .members = {0, 2}, .pauses = {us(0), us(0)}, .group = "group0"},
+                    {.kind = Kind::invite,
+                     .members = {0, 1, 2},
+                     .pauses = {us(0), us(0), us(0)},
+                     .group = "group1",
+                     .target = 2,
+                     .answers = {A::accepts, A::accepts, A::accepts},
+                     .is_optional = true},
+                    {.kind = Kind::invite,
+                     .members = {0, 1, 2, 3},
+                     .pauses = {us(0), us(43), us(0), us(30)},
+                     .group = "group2",
+                     .adjusts = true,
+                     .target = 3,
+                     .answers = {A::accepts, A::accepts, A::accepts, A::declines},
+                     .decides = true}};
+  out.faults = {{Fault::Kind::process_ends, 1, us(230)},
+                {Fault::Kind::process_ends, 0, us(374)},
+                {Fault::Kind::node_lost, 0, us(693)}};
+  return out;
+}
+
+/// A process asks to join, and is invited by another member at the same time.
+Schedule join_while_invited() {
+  using A = Answer;
+  Schedule out;
+  out.shape.nodes = 4;
+  out.shape.ranks_a_node = 1;
+  out.shape.seed = 214007689;
+  out.shape.network = usual_network();
+  out.shape.network.jitter = 200000;
+  out.operations = {{.kind = Kind::invite,
+                     .members = {1, 3},
+                     .pauses = {us(0), us(0)},
+                     .group = "group0",
+                     .adjusts = true,
+                     .target = 3,
+                     .answers = {A::declines, A::accepts},
+                     .is_optional = true,
+                     .decides = true,
+                     .elects = true},
+                    {.kind = Kind::join, .members = {0}, .pauses = {us(0)}, .group = "group0"},
+                    {.kind = Kind::invite,
+                     .members = {0, 1, 2, 3},
+                     .pauses = std::vector<microseconds>(4),
+                     .group = "group0",
+                     .adjusts = true,
+                     .target = 3,
+                     .answers = std::vector<A>(4, A::accepts),
+                     .is_optional = true,
+                     .elects = true,
+                     .timeout = 2}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found() {
@@ -253,7 +378,12 @@ std::vector<Found> found() {
           {"the end of a group waits for a member that has left", leave_while_a_node_is_lost()},
           {"a construct fails for two reasons", construct_that_fails_for_two_reasons()},
           {"a construct is aborted at one node and fails at another", abort_while_a_node_is_lost()},
-          {"a fence fails for two reasons", fence_while_a_member_leaves_and_is_lost()}};
+          {"a fence fails for two reasons", fence_while_a_member_leaves_and_is_lost()},
+          {"a leader that comes late waits alone", leader_that_comes_late()},
+          {"it does so where the server that ended the attempt is lost", leader_that_comes_after_a_loss()},
+          {"a bootstrap fails for two reasons", bootstrap_that_fails_for_two_reasons()},
+          {"an invitation waits for a process of a lost node", invitation_of_a_process_that_has_died()},
+          {"a join fails because of an invitation", join_while_invited()}};
 }
 
 }  // namespace weft::schedules

@@ -56,9 +56,12 @@ void Operations::ask_handlers(const OperationRef& operation) {
   const FenceName construct{runs_of(operation->set), operation->key->second, operation->name};
   rooms_.losses.decide_each(
       {.construct = construct, .group = operation->name.group, .status = PMIX_ERR_PROC_ABORTED},
-      members_on(operation->last_lost, operation->set), [this, operation](const Losses::Outcome& outcome) {
+      members_on(operation->last_lost, operation->set),
+      [this, weak = std::weak_ptr(operation)](const Losses::Outcome& outcome) {
+        const auto asking = weak.lock();
+        if (!asking) return;
         const bool goes_on = outcome.status == PMIX_SUCCESS;
-        step(operation, goes_on ? OperationEvent::approved : OperationEvent::aborted, {outcome.status});
+        step(asking, goes_on ? OperationEvent::approved : OperationEvent::aborted, {outcome.status});
       });
 }
 
