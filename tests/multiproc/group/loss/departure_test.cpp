@@ -73,8 +73,8 @@ class CallAtBoard {
 };
 
 /// Rank 1 leaves while the others are at their boards. The set comes back in each round. Words: fence or
-/// destruct; all: others wait there, or some: rank 0, of its node, calls after the leave. adjusts: the fence says
-/// that it goes on without members that leave.
+/// destruct; all: others wait there, or some: rank 0, of its node, calls after the leave. adjusts: the fence
+/// says that it goes on without members that leave.
 int leaves_while_others_are_at_a_board(const Words& words) {
   Client client;
   const bool is_fence = words.at(0) != "destruct";
