@@ -55,7 +55,7 @@ struct Rooms {
                    {jobs, host, peers, group_events, group_boards, losses, groups, operations}),
         bootstraps(loop, jobs, peers, groups, open_operations, gatherings),
         memberships(loop, jobs, peers, questions, group_events, groups, operations, gatherings),
-        invitations(loop, jobs, peers, questions, group_events, groups, memberships),
+        invitations(loop, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, group_events, groups, memberships, invitations),
         group_reports({loop, jobs, peers, questions, operations, gatherings, bootstraps, memberships,
                        invitations, invited}),

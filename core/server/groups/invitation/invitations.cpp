@@ -13,10 +13,9 @@ using Event = InvitationEvent;
 
 }  // namespace
 
-Invitations::Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
+Invitations::Invitations(Loop& loop, PeerCalls& peers, Questions& questions,
                          GroupEvents& events, Groups& groups, Memberships& memberships)
     : loop_(loop),
-      jobs_(jobs),
       peers_(peers),
       questions_(questions),
       events_(events),

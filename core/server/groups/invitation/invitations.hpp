@@ -27,7 +27,7 @@ namespace weft::server {
 
 class Invitations {
  public:
-  Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
+  Invitations(Loop& loop, PeerCalls& peers, Questions& questions, GroupEvents& events,
               Groups& groups, Memberships& memberships);
 
   void invite(const Requester& from, link::GroupInvite message);
@@ -71,7 +71,6 @@ class Invitations {
   AnswerReply::Outcome take(NodeNumber from, InvitationAnswer answer);
 
   Loop& loop_;
-  const Jobs& jobs_;
   PeerCalls& peers_;
   Questions& questions_;
   GroupEvents& events_;
