@@ -326,25 +326,32 @@ BootstrapEnd Bootstraps::end_of(const Boot& boot, pmix_status_t status, const Pr
 void Bootstraps::end(BootAt at, pmix_status_t status) {
   auto ended = boots_.extract(at);
   auto& boot = ended.mapped();
+  BootstrapReply all{.outcome = BootstrapReply::Outcome::ended,
+                     .end = end_of(boot, status, members_of(boot))};
   const auto* before = failed_.find(ended.key());
-  const bool has_given_up = before != nullptr && before->end.status == PMIX_ERR_TIMEOUT &&
-                            std::any_of(boot.callers.begin(), boot.callers.end(),
-                                        [&](const Caller& each) { return may_belong(*before, each.call); });
-  const BootstrapReply all{.outcome = BootstrapReply::Outcome::ended,
-                           .end = end_of(boot, has_given_up ? PMIX_ERR_TIMEOUT : status, members_of(boot))};
+  const bool is_given_up = before != nullptr && before->end.status == PMIX_ERR_TIMEOUT;
+  if (is_given_up && !before->is_followed && may_be_one(before->end, all.end))
+    all.end.status = PMIX_ERR_TIMEOUT;
   failed_.add(ended.key(), {.end = all.end, .keeper = peers_.self()});
   for (const auto& caller : boot.callers) caller.reply(all);
 }
 
-/// Not all leaders had called, and this is another one, or a process that such a one may bring; no leader had,
-/// and this one brings callers.
+/// What has come behind that end may belong to it: leaders were missing in both, or this brings callers of
+/// an attempt in which no leader has called.
+bool Bootstraps::may_be_one(const BootstrapEnd& end, const BootstrapEnd& behind) {
+  if (end.has_leaders) return false;
+  const bool is_alike = end.leaders == 0 || behind.leaders == 0 || end.leaders == behind.leaders;
+  if (is_alike && !behind.has_leaders) return true;
+  const auto callers = link::procs_of(end.callers).value_or(Procs());
+  return end.leaders == 0 && std::any_of(callers.begin(), callers.end(), [&](const pmix_proc_t& proc) {
+           return link::holds(behind.members, proc);
+         });
+}
+
 bool Bootstraps::may_belong(const FailedBootstrap& failed, const BootstrapCall& call) {
-  const auto& end = failed.end;
-  if (failed.is_followed || failed.has_told(call.proc)) return false;
-  if (end.leaders != 0) return !end.has_leaders && (call.leaders == 0 || call.leaders == end.leaders);
-  const auto members = link::procs_of(call.members).value_or(Procs());
-  return std::any_of(members.begin(), members.end(),
-                     [&](const pmix_proc_t& proc) { return link::holds(end.callers, proc); });
+  return !failed.is_followed && !failed.has_told(call.proc) &&
+         may_be_one(failed.end,
+                    {.members = call.members, .leaders = call.leaders, .has_leaders = call.leaders == 1});
 }
 
 /// The call is one of those that the attempt has waited for.

@@ -208,6 +208,7 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   static FenceName name_of(const std::string& group, const Boot& boot);
   BootstrapEnd end_of(const Boot& boot, pmix_status_t status, const Procs& members);
   void end(BootAt boot, pmix_status_t status);
+  static bool may_be_one(const BootstrapEnd& end, const BootstrapEnd& behind);
   static bool may_belong(const FailedBootstrap& failed, const BootstrapCall& call);
   static bool owes(const FailedBootstrap& failed, const BootstrapCall& call);
   void answer_late(const std::string& group, std::vector<Caller> late);
