@@ -7,7 +7,7 @@
 //   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N]
 //   [--pauses] [--plain] [--all] [--show]
 //
-// --found runs those that went wrong once (found.cpp). --cost loses a node that so many operations wait for,
+// --found runs those that went wrong once (found.hpp). --cost loses a node that so many operations wait for,
 // and counts messages. --pauses also draws servers that do nothing for a time; --plain draws no groups whose
 // members do not know each other where something is lost, and none there with the name of one that has ended.
 // Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints,
