@@ -326,8 +326,9 @@ BootstrapEnd Bootstraps::end_of(const Boot& boot, pmix_status_t status, const Pr
 void Bootstraps::end(BootAt at, pmix_status_t status) {
   auto ended = boots_.extract(at);
   auto& boot = ended.mapped();
-  BootstrapReply all{.outcome = BootstrapReply::Outcome::ended,
-                     .end = end_of(boot, status, members_of(boot))};
+  auto members = members_of(boot);
+  members.insert(members.end(), boot.left_out.begin(), boot.left_out.end());
+  BootstrapReply all{.outcome = BootstrapReply::Outcome::ended, .end = end_of(boot, status, members)};
   const auto* before = failed_.find(ended.key());
   const bool is_given_up = before != nullptr && before->end.status == PMIX_ERR_TIMEOUT;
   if (is_given_up && !before->is_followed && may_be_one(before->end, all.end))
