@@ -114,7 +114,7 @@ void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
   if (!name) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto procs = known_participants(*name);
   const auto part = part_in(*name);
-  if (!procs || !part) return reply(PMIX_ERR_NOT_FOUND, {});
+  if (!procs || !part) return reply(PMIX_SUCCESS, encode(PartReply{}));
   if (name->generation > exchanges_.attempts(*procs)) {
     if (name->generation - exchanges_.attempts(*procs) > most_behind) return reply(PMIX_ERR_BAD_PARAM, {});
     // One attempt after the other, until the one that was asked for.
@@ -128,7 +128,7 @@ void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
       if (exchanges_.attempts(*procs) == last) break;
     }
   }
-  reply(PMIX_SUCCESS, encode(*part));
+  reply(PMIX_SUCCESS, encode(PartReply{part}));
 }
 
 }  // namespace weft::server
