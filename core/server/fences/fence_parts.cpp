@@ -127,7 +127,7 @@ void Fences::end_hopeless(const Participants& procs, std::uint64_t generation) {
     if (const auto fence = find(procs))
       step(fence, FenceEvent::hopeless, {why, store::Board::no_member});
     else
-      static_cast<void>(exchanges_.refuse(procs, why));
+      static_cast<void>(exchanges_.refuse(procs, why, nullptr));
     if (begun == exchanges_.attempts(procs)) return;
     begun = exchanges_.attempts(procs);
   }

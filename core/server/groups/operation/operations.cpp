@@ -65,9 +65,6 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
     case OperationAction::refuse:
       return refuse(operation, cause.status);
     case OperationAction::answer:
-      if (cause.status == Exchanges::changed) cause.status = PMIX_ERR_UNREACH;
-      if (cause.status == Exchanges::rivals) cause.status = PMIX_ERR_BAD_PARAM;
-      cause.status = failed(*operation, cause.status);
       answer(*operation, {cause.status, std::move(cause.value), std::move(cause.infos)});
       break;
   }
@@ -103,7 +100,7 @@ void Operations::exchange(const OperationRef& operation) {
     if (!operation->absent.empty()) cause.parts.push_back({.absent = link::runs_of(operation->absent)});
     return step(operation, OperationEvent::succeeded, std::move(cause));
   }
-  if (!may_exchange_) return step(operation, OperationEvent::failed, {PMIX_ERR_UNREACH});
+  if (!may_exchange_) return fail(operation, PMIX_ERR_UNREACH);
   const bool brings_data = operation->is_constructed() || operation->is(Operation::Kind::connect) ||
                            operation->is(Operation::Kind::group_fence);
   if (operation->deadline && !operation->timer) set_timer(operation);  // the last attempt was late
@@ -154,10 +151,16 @@ void Operations::exchanged(const OperationRef& operation, CardExchange::End ende
   if (ended.is_without_data && carries_parts(*operation)) ended.status = PMIX_ERR_LOST_CONNECTION;
   auto parts = ended.status == PMIX_SUCCESS ? parts_of(*operation, ended) : std::vector<GroupPart>();
   if (!parts) ended.status = PMIX_ERR_UNPACK_FAILURE;
-  if (ended.status == PMIX_SUCCESS)
-    step(operation, OperationEvent::succeeded, {.parts = std::move(*parts)});
-  else
-    step(operation, OperationEvent::failed, {ended.status});
+  if (ended.status != PMIX_SUCCESS) return fail(operation, ended.status);
+  step(operation, OperationEvent::succeeded, {.parts = std::move(*parts)});
+  if (operation->arrived.empty()) rooms_.groups.drop(operation->name.group);
+}
+
+/// An attempt of it has failed. why: as the nodes call it.
+void Operations::fail(const OperationRef& operation, pmix_status_t why) {
+  if (why == Exchanges::changed) why = PMIX_ERR_UNREACH;
+  if (why == Exchanges::rivals) why = PMIX_ERR_BAD_PARAM;
+  step(operation, owe(*operation, why) ? OperationEvent::owed : OperationEvent::failed, {why});
   if (operation->arrived.empty()) rooms_.groups.drop(operation->name.group);
 }
 

@@ -23,8 +23,8 @@ TEST_F(FailuresTest, all_of_an_operation_are_known_the_oldest_first) {
   EXPECT_EQ(failures.of(fence), Statuses{});
   failures.add(fence, PMIX_ERR_TIMEOUT);
   failures.add(fence, PMIX_ERR_UNREACH);
-  failures.add(fence, PMIX_ERR_TIMEOUT);
-  EXPECT_EQ(failures.of(fence), (Statuses{PMIX_ERR_TIMEOUT, PMIX_ERR_UNREACH, PMIX_ERR_TIMEOUT}));
+  failures.add(fence, PMIX_ERR_UNREACH);
+  EXPECT_EQ(failures.of(fence), (Statuses{PMIX_ERR_TIMEOUT, PMIX_ERR_UNREACH, PMIX_ERR_UNREACH}));
 }
 
 TEST_F(FailuresTest, those_of_another_kind_or_group_are_others) {
