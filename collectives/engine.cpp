@@ -128,11 +128,11 @@ void Engine::take_refusal(NodeNumber from, const MessageHeader& header) {
   }
   if (header.generation > begun(key.first)) early_.end(key, from, why, true);
   const auto end = early_.end_of(key);
-  send_end(from, header, MessageHeader::Type::verdict, end ? *end : error_of(key).value_or(why));
+  send_end(from, header, MessageHeader::Type::refused, end ? *end : error_of(key).value_or(why));
 }
 
 /// At the member that has refused it.
-void Engine::take_verdict(const MessageHeader& header) {
+void Engine::take_refused(const MessageHeader& header) {
   const auto open = open_.find({header.signature, header.generation});
   const bool is_awaited = open != open_.end() && open->second->is_refused && !open->second->is_suspended;
   if (is_awaited) end_at_all(*open->second, {Errc{header.error}}, std::nullopt);
@@ -222,7 +222,7 @@ void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcep
   const auto begun = generations_.find(header->signature);
   try {
     if (header->type == MessageHeader::Type::refusal) return take_refusal(from, *header);
-    if (header->type == MessageHeader::Type::verdict) return take_verdict(*header);
+    if (header->type == MessageHeader::Type::refused) return take_refused(*header);
     if (begun == generations_.end() || header->generation > begun->second) {
       ++counters_.early;
       return early_.keep(from, *header, payload);

@@ -14,7 +14,7 @@
 //
 //             member 3: refuse(why) -- refusal, why --> lowest member: begun there, it ends it at all members;
 //                 |                                        else it keeps the end, and answers
-//                 |<------------------ verdict, end ------------|
+//                 |<------------------ refused, end ------------|
 //                 |-- abort, end --> all members
 //
 // Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So
@@ -144,7 +144,7 @@ class Engine {
   bool waits_for_view(Collective& collective);
   void send_end(NodeNumber to, MessageHeader header, MessageHeader::Type type, Errc why);
   void take_refusal(NodeNumber from, const MessageHeader& header);
-  void take_verdict(const MessageHeader& header);
+  void take_refused(const MessageHeader& header);
   std::optional<Errc> error_of(const Key& key) const;
   void start_phase(Collective& collective, const Choice& choice);
   void advance(Collective& collective);

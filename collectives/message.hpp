@@ -46,7 +46,7 @@ struct MessageHeader {
     data,
     abort,    ///< it has ended
     refusal,  ///< to the lowest member: the sender takes no part
-    verdict,  ///< from it, to that member: how it ends
+    refused,  ///< from it, to that member: how it ends
   };
   static constexpr NodeNumber no_node = ~NodeNumber{0};
 
@@ -66,7 +66,7 @@ constexpr void fields(Archive& archive, MessageHeader& m) {
 }
 static_assert(base::fixed_bytes<MessageHeader> <= mesh::Sending::max_header);
 inline bool is_valid(const MessageHeader& m) {
-  return m.type <= MessageHeader::Type::verdict && m.kind <= Kind::exchange && m.phase <= 1 &&
+  return m.type <= MessageHeader::Type::refused && m.kind <= Kind::exchange && m.phase <= 1 &&
          m.error <= static_cast<std::uint8_t>(Errc::os);
 }
 

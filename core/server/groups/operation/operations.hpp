@@ -54,9 +54,9 @@ class Operations {
   /// An arrival has brought a deadline, which may be the earliest.
   void watch_deadline(const OperationRef& operation, data::Deadline deadline);
   /// A member has left: fences and destructs of the group that are with the other nodes begin again among
-  /// those that are left, or fail. now: its members since.
+  /// those that are left, or fail. now: its members since, and `fence` what they call theirs.
   /// Its own node knows whether its part in them has come: then they end as they began.
-  void lose_member(const std::string& group, const Procs& now, const pmix_proc_t& gone);
+  void lose_member(const OperationName& fence, const Procs& now, const pmix_proc_t& gone);
   /// To all other nodes: handlers have decided that this attempt of a construct is aborted (Gatherings).
   void tell_aborted(const FenceName& construct, const Procs& set);
 

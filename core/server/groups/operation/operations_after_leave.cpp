@@ -32,16 +32,18 @@ bool Operations::may_be_called(const Operation& operation) const {
   });
 }
 
-void Operations::lose_member(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
+void Operations::lose_member(const OperationName& fence, const Procs& now, const pmix_proc_t& gone) {
+  const auto& group = fence.group;
   owed_.leave(group, gone);
   for (const auto kind : {Operation::Kind::group_fence, Operation::Kind::destruct})
-    if (const Participants left(now, {kind, group}); may_refuse(left))
+    if (const Participants left(now, {kind, group, fence.series}); may_refuse(left))
       for (const auto status : open_.failures().of({kind, group})) refuse_next(left, status);
   const auto node = rooms_.peers.node_of(gone);
   if (!node || *node == rooms_.peers.self()) return;  // what this node has begun has its own members in it
   for (const auto& operation : open_.in(OperationState::with_nodes)) {
     const bool is_of_it = operation->name.group == group && is_of_members(*operation) && operation->key;
-    if (!is_of_it || is_same(operation->set, now) || !events::covers(operation->set, gone)) continue;
+    if (!is_of_it || operation->name.series == fence.series || !events::covers(operation->set, gone))
+      continue;
     const auto status = operation->goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
     const auto key = *operation->key;
     rooms_.exchanges.ask(Exchanges::name_of(*operation->participants, key.second), *node,
@@ -63,9 +65,9 @@ bool Operations::owe(Operation& operation, pmix_status_t why) {
   if (!members) return false;
   open_.failures().add(operation.name, why);
   operation.is_owed = true;
-  const auto set = rooms_.groups.set_of_group(*members);
-  if (is_same(set, operation.set)) return false;
-  operation.participants = Participants(set, operation.name);
+  if (group->series == operation.name.series) return false;
+  operation.participants = Participants(rooms_.groups.set_of_group(*members),
+                                        {operation.name.kind, operation.name.group, group->series});
   return may_refuse(*operation.participants);
 }
 
