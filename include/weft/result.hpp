@@ -22,7 +22,6 @@ enum class Errc {
   unreachable,    ///< no server
   denied,         ///< identity or token did not match
   canceled,       ///< ended because its owner was destroyed
-  exists,         ///< the name is another's
   os,             ///< a system call failed; Error::sys holds errno
 };
 

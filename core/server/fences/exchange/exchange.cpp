@@ -26,7 +26,7 @@ constexpr Reason reasons[] = {
     {PMIX_ERR_NOMEM, Errc::no_memory},
     {PMIX_ERR_BAD_PARAM, Errc::invalid},  // also: some nodes want the cards to travel, others do not
     {PMIX_ERR_UNPACK_FAILURE, Errc::corrupt},
-    {PMIX_ERR_EXISTS, Errc::exists},
+    {PMIX_ERR_EXISTS, Errc::again},
     {PMIX_ERR_NOT_FOUND, Errc::not_found},
     {PMIX_ERR_NOT_SUPPORTED, Errc::not_supported},
     {Exchanges::rivals, Errc::type_mismatch},
