@@ -7,7 +7,7 @@
 //   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N]
 //   [--pauses] [--bootstraps] [--plain] [--all] [--show]
 //
-// --found runs those that went wrong once (found.cpp). --cost loses a node that so many operations wait for,
+// --found runs those that went wrong once (found.hpp). --cost loses a node that so many operations wait for,
 // and counts messages. --pauses also draws servers that do nothing for a time; --bootstraps draws groups
 // whose members do not know each other also where something is lost; --plain draws there no group with the
 // name of one that has ended.
