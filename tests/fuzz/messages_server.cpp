@@ -73,11 +73,13 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<GroupNames>(to, "group_names", {&group_names});
   const ConstructFacts facts{true, false, runs, {{"job", 0, 0}}};
   add<ConstructFacts>(to, "construct_facts", {&facts});
-  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true};
+  const BootstrapEnd end{1, 2, PMIX_ERR_TIMEOUT, runs, runs, 2, true};
+  const FailedBootstrap before{end, 0, {{"job", 5, 5}}, true};
+  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true, before};
   add<BootstrapCall>(to, "bootstrap_call", {&call});
-  const BootstrapReply members{BootstrapReply::Outcome::ended, PMIX_SUCCESS, runs};
-  add<BootstrapReply>(to, "bootstrap_reply", {&members});
-  const ViewItems<BootstrapItem> bootstraps{{{true, "g", {runs}, PMIX_ERR_TIMEOUT, {call}}}};
+  const BootstrapReply told{BootstrapReply::Outcome::ended, PMIX_SUCCESS, end};
+  add<BootstrapReply>(to, "bootstrap_reply", {&told});
+  const ViewItems<BootstrapItem> bootstraps{{{true, "g", {end}, before}}};
   add<ViewItems<BootstrapItem>>(to, "bootstrap_items", {&bootstraps});
 }
 
