@@ -229,7 +229,9 @@ void add_server(Decoders& to) {
   const auto one_part = part();
   add<FenceName>(to, "fence_name", {&one_part.name});
   add<FencePart>(to, "fence_part", {&one_part});
-  const FenceName construct{{{"job", 0, 3}}, 2, {OperationName::Kind::construct, "ours"}, 1};
+  const PartReply known{one_part}, unknown{};
+  add<PartReply>(to, "part_reply", {&known, &unknown});
+  const FenceName construct{{{"job", 0, 3}}, 2, {OperationName::Kind::construct, "ours"}, true};
   add<FenceName>(to, "operation_name", {&construct});
   const GroupPart group_part{.first = {"job", 1, 1},
                              .order = {{"job", 1, 3}, {"job", 0, 0}},

@@ -90,9 +90,9 @@ void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
   const auto by_node = peers_.by_node(link::procs_of(name.procs).value_or(Procs()));
   for (const auto& [node, procs] : by_node) {
     if (node == peers_.self()) continue;
-    peers_.send(node, RequestType::group_part, encode(name), PeerCalls::expect<FencePart>([this](auto part) {
-                  if (!part) return;
-                  for (const auto& rank : part->missing) {
+    peers_.send(node, RequestType::group_part, encode(name), PeerCalls::expect<PartReply>([this](auto reply) {
+                  if (!reply || !reply->part) return;
+                  for (const auto& rank : reply->part->missing) {
                     const bool has_died = rank.state == store::Local::gone;
                     if (has_died || rank.state == store::Local::finalized)
                       lose(link::make_proc(rank.nspace, rank.rank),
