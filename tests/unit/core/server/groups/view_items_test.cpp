@@ -76,7 +76,7 @@ TEST(InvitationItems, members_of_all_reports_are_invited_those_of_the_longest_fi
 // ---- members
 
 MembersItem version(std::uint64_t number, NodeNumber keeper, bool is_open) {
-  return {is_open, "g", {all, 0, {}, keeper, number}};
+  return {is_open, is_open, "g", {all, 0, {}, keeper, number}};
 }
 
 TEST(MembersItems, the_newest_version_holds) {
