@@ -122,7 +122,7 @@ class Engine {
   /// A collective that has not begun here.
   struct Rival {
     Key key;
-    NodeNumber node;  ///< that is in it, and is there
+    NodeNumber node;  ///< that is in it, and is there; this one: it has failed, and none is to be asked
   };
   /// Those of signatures with the same upper half.
   std::vector<Rival> rivals_of(const Signature& signature) const;
