@@ -226,9 +226,7 @@ void Memberships::settle(std::vector<MembersItem> decided) {
 /// The servers that are left have agreed on this version.
 void Memberships::follow(const std::string& name, const Group& group) {
   const MadeGroup made{name, group, {}};
-  const auto members = peers_.by_node(link::procs_of(group.members).value_or(Procs()));
-  const bool is_of_this_node = members.count(peers_.self()) != 0 && !groups_.table().has_ended(name);
-  if (is_of_this_node || groups_.table().find(name) != nullptr) take(made, {});
+  if (groups_.table().find(name) != nullptr) take(made, {});
   const auto requests = requests_;
   for (const auto& request : requests) {
     if (request->message.group != name || !is_waiting(*request)) continue;
