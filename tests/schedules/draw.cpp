@@ -50,10 +50,7 @@ void add(std::vector<Rank>& members, Rank rank) {
 class Drawer {
  public:
   Drawer(Dice& dice, std::uint32_t ranks, const Bounds& bounds, bool loses)
-      : dice_(dice),
-        ranks_(ranks),
-        is_plain_(loses && bounds.is_plain),
-        loses_(loses) {}
+      : dice_(dice), ranks_(ranks), is_plain_(loses && bounds.is_plain), loses_(loses) {}
 
   Operation operation() {
     Operation out;
