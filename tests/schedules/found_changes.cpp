@@ -111,26 +111,6 @@ Schedule fence_while_a_process_joins_and_is_lost() {
   return out;
 }
 
-/// A node hears of a leave when the others have failed for it, and a node is lost.
-Schedule leave_that_is_heard_late() {
-  auto out = on(5, 2, 205014902, 200000);
-  out.finalizes = true;
-  const std::vector<Rank> members{0, 3, 5, 6, 7, 8, 9};
-  out.operations = {
-      {.kind = Kind::invite,
-       .members = members,
-       .pauses = std::vector<microseconds>(7),
-       .group = "group0",
-       .target = 0,
-       .answers = std::vector<Answer>(7, Answer::accepts),
-       .elects = true},
-      {.kind = Kind::leave, .members = {7}, .pauses = {us(0)}, .group = "group0"},
-      {.kind = Kind::notify, .members = {8}, .pauses = {us(0)}},
-      {.kind = Kind::destruct, .members = members, .pauses = pause(7, 5, 1268), .group = "group0"}};
-  out.faults = {{Fault::Kind::node_lost, 3, us(723)}};
-  return out;
-}
-
 /// The keeper is lost, and its change of the members has come to a node where the group is still being made.
 Schedule change_that_comes_early() {
   auto out = on(5, 1, 215059549, 200000);
@@ -157,7 +137,6 @@ std::vector<Found> found_changes() {
           {"a late call waits after a leave", fence_that_fails_for_a_leave()},
           {"a group ends without a member that has joined", join_where_a_node_takes_part_for_the_dead()},
           {"a fence waits for one that has failed", fence_while_a_process_joins_and_is_lost()},
-          {"a leave that is heard late is passed over", leave_that_is_heard_late()},
           {"a change that comes early is lost with the keeper", change_that_comes_early()}};
 }
 
