@@ -175,6 +175,32 @@ Schedule construct_that_two_nodes_refuse() {
   return out;
 }
 
+/// The end of a group has failed, so that the next of its name is refused where the group is still known.
+Schedule construct_of_a_group_that_is_there() {
+  auto out = on(4, 2, 313022834, 5000);
+  out.finalizes = true;
+  out.operations = {{.kind = Kind::construct,
+                     .members = {1, 3, 6},
+                     .pauses = pause(3, 2, 4768),
+                     .group = "group1",
+                     .adjusts = true,
+                     .asks = true,
+                     .refuses = true},
+                    {.kind = Kind::join, .members = {1}, .pauses = {us(48)}, .group = "group1"},
+                    {.kind = Kind::destruct,
+                     .members = {1, 3, 6},
+                     .pauses = std::vector<microseconds>(3),
+                     .group = "group1"},
+                    {.kind = Kind::construct,
+                     .members = {1, 2, 3, 4, 5, 6, 7},
+                     .pauses = std::vector<microseconds>(7),
+                     .group = "group1",
+                     .adjusts = true,
+                     .differs = true}};
+  out.faults = {{Fault::Kind::process_ends, 3, us(4528)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_operations() {
@@ -185,7 +211,8 @@ std::vector<Found> found_operations() {
           {"it does so where the server that ended the attempt is lost", leader_that_comes_after_a_loss()},
           {"a late question begins an operation anew", question_that_comes_late()},
           {"a construct is the rival of the one before", construct_that_follows_a_loss()},
-          {"a construct that two nodes refuse has two ends", construct_that_two_nodes_refuse()}};
+          {"a construct that two nodes refuse has two ends", construct_that_two_nodes_refuse()},
+          {"a construct fails without a reason", construct_of_a_group_that_is_there()}};
 }
 
 }  // namespace weft::schedules

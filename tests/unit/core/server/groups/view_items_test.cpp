@@ -94,6 +94,18 @@ TEST(MembersItems, of_two_that_are_as_new_the_one_that_a_server_has) {
   }
 }
 
+/// One that asks because a request waits has the version, and the others do not.
+TEST(MembersItems, a_version_that_a_server_has_holds_though_it_asks) {
+  auto asks = version(4, 2, false);
+  asks.is_open = true;
+  for (const auto& items : {decided<MembersItem>({{1, {version(4, 1, true)}}, {2, {asks}}}),
+                            decided<MembersItem>({{1, {asks}}, {2, {version(4, 1, true)}}})}) {
+    ASSERT_EQ(items.size(), 1u);
+    EXPECT_EQ(items[0].group.keeper, 2u);
+    EXPECT_FALSE(items[0].is_next);
+  }
+}
+
 TEST(MembersItems, without_a_lost_keeper_nothing_is_decided) {
   EXPECT_TRUE(decided<MembersItem>({{1, {version(4, 1, false)}}, {2, {version(3, 1, false)}}}).empty());
 }
