@@ -43,14 +43,13 @@ class Views {
  public:
   /// What a view is about.
   struct Request {
-    static constexpr std::uint16_t wire_version = 1;
+    static constexpr std::uint16_t wire_version = 2;
     std::uint64_t number = 0;  ///< of view_wanted: of the last view that the sender has reported to
-    std::vector<NodeNumber> lost;
+    collectives::Unsettled about{};
   };
   struct Report {
     static constexpr std::uint16_t wire_version = 2;
-    std::vector<collectives::End> undecided{};  ///< signature and generation count
-    std::vector<collectives::End> ended{};
+    collectives::Engine::Account collectives{};
     std::vector<std::vector<std::byte>> rooms{};  ///< of each ViewRoom, in their order
     enum class Outcome : std::uint8_t {
       reports,
@@ -108,8 +107,8 @@ class Views {
   void on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_result(Bytes body, const Rpc::Reply& reply);
-  void learn(const std::vector<NodeNumber>& lost);
-  std::vector<NodeNumber> lost() const { return {lost_.begin(), lost_.end()}; }
+  bool learn(const collectives::Unsettled& about);
+  collectives::Unsettled known() const { return {{lost_.begin(), lost_.end()}, engine_.given_up()}; }
   NodeNumber leader() const;
   void tell_leader();
   void begin_round();
@@ -117,7 +116,7 @@ class Views {
   bool has_undecided() const;
   void install(const Installation& installation);
   void fetch(const Decision& decision);
-  Report report(const std::vector<NodeNumber>& lost) const;
+  Report report(const collectives::Unsettled& about) const;
 
   Loop& loop_;
   const NodeNumber self_, nodes_;
@@ -140,11 +139,11 @@ class Views {
 
 template <class Archive>
 void fields(Archive& archive, Views::Request& m) {
-  archive(m.number, m.lost);
+  archive(m.number, m.about.lost, m.about.given_up);
 }
 template <class Archive>
 void fields(Archive& archive, Views::Report& m) {
-  archive(m.undecided, m.ended, m.rooms, m.outcome);
+  archive(m.collectives.undecided, m.collectives.ended, m.rooms, m.outcome);
 }
 inline bool is_valid(const Views::Report& m) {
   return m.outcome <= Views::Report::Outcome::has_newer;

@@ -54,8 +54,8 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
       return exchange(operation);
     case OperationAction::call:
       return call_host(operation);
-    case OperationAction::stop:
-      if (operation->key) rooms_.exchanges.abort(*operation->key, cause.status);
+    case OperationAction::give_up:
+      if (operation->key) rooms_.exchanges.give_up(*operation->key, cause.status);
       return;
     case OperationAction::ask:
       return ask_handlers(operation);
