@@ -124,33 +124,37 @@ class Drawer {
     out.members = groups_[at].members;
     out.group = groups_[at].name;
     if (kind == Kind::destruct) {
-      ended_.push_back(out.group);
+      ended_.push_back(groups_[at]);
       groups_.erase(groups_.begin() + at);
     }
     return out;
   }
 
-  /// One that is new, or that of a group that has ended.
-  std::string name() {
+  /// With the name of one that has ended, and its members, or with a new name.
+  Group next_group() {
     if (!is_plain_ && !ended_.empty() && dice_.one_in(3)) {
       const auto at = dice_.below(static_cast<std::uint32_t>(ended_.size()));
       auto out = std::move(ended_[at]);
       ended_.erase(ended_.begin() + at);
       return out;
     }
-    return "group" + std::to_string(last_++);
+    return {"group" + std::to_string(last_++), {}};
   }
 
   Operation construct() {
     Operation out;
     out.kind = Kind::construct;
     out.members = dice_.some_of(ranks_, 2);
-    out.group = name();
+    const auto before = next_group();
+    out.group = before.name;
     out.adjusts = dice_.one_in(3);
     out.asks = dice_.one_in(4);
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
-    if (!is_plain_ && dice_.one_in(4)) {
+    // Processes that know the name alone: what others have called by it before may be taken for their group.
+    const bool is_alone = before.members.empty() || std::includes(before.members.begin(), before.members.end(),
+                                                                  out.members.begin(), out.members.end());
+    if (!is_plain_ && is_alone && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
       // Not that by which a loss is known: what passes meanwhile is decided by each node (decision 0013).
@@ -174,7 +178,7 @@ class Drawer {
       add(out.members, out.target);
       for (const auto rank : out.members) add(group.members, rank);
     } else {
-      out.group = name();
+      out.group = next_group().name;
       out.target = any_of(out.members);
       out.adjusts = dice_.one_in(2);
       groups_.push_back({out.group, out.members, out.adjusts});
@@ -214,7 +218,7 @@ class Drawer {
   const std::uint32_t ranks_;
   const bool is_plain_, loses_;
   std::vector<Group> groups_;
-  std::vector<std::string> ended_;
+  std::vector<Group> ended_;
   std::vector<std::vector<Rank>> connected_;
   std::vector<std::pair<std::size_t, Rank>> commits_;
   std::size_t number_ = 0;
