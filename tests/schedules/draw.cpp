@@ -73,6 +73,7 @@ class Drawer {
       out.kind = dice_.one_in(3) ? Kind::fence_set : Kind::fence_job;
       out.collects = dice_.one_in(2);
       out.members = dice_.some_of(ranks_, out.kind == Kind::fence_job ? ranks_ : 2);
+      if (out.kind == Kind::fence_set) give_timeout(out);
     }
     for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice_.pause());
     ++number_;
@@ -80,6 +81,12 @@ class Drawer {
   }
 
  private:
+  /// Often about as long as it takes to know of a loss.
+  void give_timeout(Operation& operation) {
+    if (loses_ && !is_plain_ && operation.timeout == 0 && dice_.one_in(6))
+      operation.timeout = dice_.between(1, 3);
+  }
+
   /// Of the first card, or of what is committed by an operation before.
   Operation of_card() {
     Operation out;
@@ -107,6 +114,7 @@ class Drawer {
     }
     out.kind = Kind::connect;
     out.members = dice_.some_of(ranks_, 2);
+    give_timeout(out);
     if (std::find(connected_.begin(), connected_.end(), out.members) == connected_.end())
       connected_.push_back(out.members);
     return out;
@@ -123,6 +131,7 @@ class Drawer {
     out.kind = kind;
     out.members = groups_[at].members;
     out.group = groups_[at].name;
+    give_timeout(out);
     if (kind == Kind::destruct) {
       ended_.push_back(groups_[at]);
       groups_.erase(groups_.begin() + at);
@@ -152,14 +161,15 @@ class Drawer {
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
     // Processes that know the name alone: what others have called by it before may be taken for their group.
-    const bool is_alone = before.members.empty() || std::includes(before.members.begin(), before.members.end(),
-                                                                  out.members.begin(), out.members.end());
+    const bool is_alone =
+        before.members.empty() ||
+        std::includes(before.members.begin(), before.members.end(), out.members.begin(), out.members.end());
     if (!is_plain_ && is_alone && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
-      // Not that by which a loss is known: what passes meanwhile is decided by each node (decision 0013).
-      if (loses_) out.timeout = dice_.between(2, 4);
+      if (loses_) out.timeout = dice_.between(1, 4);
     }
+    give_timeout(out);
     const bool is_given =
         !out.differs || std::any_of(out.members.begin(), out.members.end(), gives_directives);
     groups_.push_back({out.group, out.members, out.adjusts && is_given});
