@@ -167,7 +167,7 @@ class Drawer {
     if (!is_plain_ && is_alone && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
-      if (loses_) out.timeout = dice_.between(1, 4);
+      if (loses_) out.timeout = dice_.between(2, 4);
     }
     give_timeout(out);
     const bool is_given =

@@ -132,12 +132,24 @@ weft::Result<Views::Request> Views::read(NodeNumber from, Bytes body) const {
   return request;
 }
 
+/// What is given up: in the order of the names, each once.
+collectives::Unsettled Views::known() const {
+  auto given_up = wanted_;
+  for (const auto& each : engine_.given_up())
+    given_up.emplace(Key{each.signature, each.generation}, each.why);
+  collectives::Unsettled out{{lost_.begin(), lost_.end()}, {}};
+  for (const auto& [key, why] : given_up) out.given_up.push_back({key.first, key.second, why});
+  return out;
+}
+
 // ---- the leader
 
 void Views::on_wanted(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto request = read(from, body);
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
   if (learn(request->about)) is_asking_ = false;
+  for (const auto& each : request->about.given_up)
+    wanted_.emplace(Key{each.signature, each.generation}, each.why);
   // A view that is asked for covers what a server wants that has not reported to it.
   if (!is_asking_ || request->number >= newest_.first) is_wanted_ = is_for_others_ = true;
   reply(PMIX_SUCCESS, {});
@@ -152,9 +164,11 @@ void Views::begin_round() {
   for (const auto node : others_.others())
     if (lost_.count(node) == 0) silent_.insert(node);
   const Request request{newest_.first, known()};
-  base::info(base::LogPart::mesh,
-             "servers agree on what {} lost nodes leave undecided, and {} operations that are given up: view {}",
-             lost_.size(), request.about.given_up.size(), request.number);
+  asked_ = request.about.given_up;
+  base::info(
+      base::LogPart::mesh,
+      "servers agree on what {} lost nodes leave undecided, and {} operations that are given up: view {}",
+      lost_.size(), request.about.given_up.size(), request.number);
   const auto body = base::encode(request);
   for (const auto node : silent_)
     rpc_.send(node, RequestType::view_report, body,
@@ -177,6 +191,7 @@ void Views::take(NodeNumber from, Report report) {
   reports_[from] = std::move(report);
   if (!silent_.empty() || reports_.count(self_) == 0) return;
   is_asking_ = false;
+  for (const auto& each : asked_) wanted_.erase({each.signature, each.generation});
   Installation installation{newest_.first, decide(reports_)};
   bool is_empty = installation.decisions.empty();
   for (std::size_t i = 0; i < rooms_.size(); ++i) {

@@ -108,7 +108,7 @@ class Views {
   void on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_result(Bytes body, const Rpc::Reply& reply);
   bool learn(const collectives::Unsettled& about);
-  collectives::Unsettled known() const { return {{lost_.begin(), lost_.end()}, engine_.given_up()}; }
+  collectives::Unsettled known() const;
   NodeNumber leader() const;
   void tell_leader();
   void begin_round();
@@ -133,6 +133,9 @@ class Views {
   // Of the leader:
   bool is_for_others_ = false;  ///< a view is wanted by another server, or was not brought to its end
   bool is_asking_ = false;
+  /// What other servers have given up, and may have ended here, until a view has been about it.
+  std::map<collectives::Engine::Key, Errc> wanted_;
+  std::vector<collectives::GivenUp> asked_;  ///< what the last view was about, of these
   std::set<NodeNumber> silent_;  ///< have not reported
   std::map<NodeNumber, Report> reports_;
 };
