@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The agreement of the servers about lost nodes: a collective with one of them ends the same way at every
-// server that is left, and so does what the rooms of the server have open with it (view_room.hpp).
+// server that is left, and so does what the rooms of the server have open with it (view_room.hpp). The same
+// for collectives that a server has given up though its part is with the others (Engine::give_up()).
 //
 //   a server with something undecided      the leader: the lowest left          each other server
-//      | view_wanted {number, lost} ----------->|                                    |
+//      | view_wanted {number, about} ---------->|                                    |
 //      |    (unless the leader has asked)       |                                    |
-//      |                                        | view_report {number, lost} ------->| hears them no more
+//      |                                        | view_report {number, about} ------>| hears the lost no more
 //      |                                        |<-- what is undecided, has ended ---|
 //      |                                        | decides each once                  |
 //      |                                        | view_install {number, decisions} ->| each undecided ends
@@ -19,6 +20,7 @@
 // Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next
 //           lowest asks, as soon as a server with something undecided wants it; what an earlier leader's
 //           decision has ended at a server is then what has ended there.
+// Given up  A view is about what its request names: what a server gives up after it was asked wants another.
 // Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, four times
 //           n messages and n results.
 // Threads   The server's loop.
