@@ -71,7 +71,7 @@ class Check {
                        Seconds(record_.ended_at[i][rank]).count());
   }
 
-  /// A time-out, with which the other has ended, had passed when this one called, or about then: it may be in
+  /// A time-out, for which the other has failed, had passed when this one called, or about then: it may be in
   /// another attempt.
   bool is_behind(std::size_t i, Rank rank, Rank other) const {
     constexpr std::chrono::milliseconds on_the_way{5};
@@ -79,7 +79,7 @@ class Check {
     auto first = record_.called[i][other];
     for (const auto member : operation.members)
       if (const auto when = record_.called[i][member]; when.count() != 0) first = std::min(first, when);
-    return end_of(i, other)->status == PMIX_ERR_TIMEOUT &&
+    return operation.timeout != 0 && !end_of(i, other)->is_made() &&
            first + std::chrono::seconds(operation.timeout) <= record_.called[i][rank] + on_the_way;
   }
 
