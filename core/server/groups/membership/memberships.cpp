@@ -53,7 +53,14 @@ void Memberships::leave(const Requester& from, const link::GroupLeave& message) 
   const auto* group = groups_.table().find(message.group);
   if (group == nullptr || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
   ask({Kind::leave, message.group, link::runs_of({from.proc()}), {}, 0},
-      [from](pmix_status_t status, const MadeGroup&) { from.reply(status); });
+      [this, from, name = message.group](pmix_status_t status, const MadeGroup&) {
+        from.reply(status);
+        // With the reply its library forgets the group. It may have been invited anew before that.
+        const auto* now = groups_.table().find(name);
+        if (status == PMIX_SUCCESS && now != nullptr && link::holds(now->members, from.proc()))
+          from.connection->send(link::MessageType::group_change, 0,
+                                link::encode(link::GroupChange{name, now->members, now->context_id}));
+      });
 }
 
 void Memberships::join(const Requester& from, const link::GroupJoin& message) {
@@ -271,7 +278,8 @@ void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_un
   auto* known = groups_.table().find(made.name);
   if (known != nullptr && known->origin != made.group.origin) {
     // Of two with one name the members have ended one: that which is known here, or the other server is late.
-    if (peers_.by_node(link::procs_of(made.group.members).value_or(Procs())).count(peers_.self()) == 0) return;
+    if (peers_.by_node(link::procs_of(made.group.members).value_or(Procs())).count(peers_.self()) == 0)
+      return;
     known = nullptr;
   }
   if (known != nullptr && known->version >= made.group.version) return;
