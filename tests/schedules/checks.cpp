@@ -58,19 +58,10 @@ class Check {
   }
 
   /// Where a time-out passes beside another reason, a process may hear either: those whose node has not come
-  /// to the attempt that another one has given up are in the next, perhaps with another operation of the same
-  /// processes.
+  /// to the attempt that another one has given up are in the next.
   bool have_failed(std::size_t i, const Ended& one, const Ended& other) const {
-    if (one.is_made() || other.is_made()) return false;
-    const auto& all = schedule_.operations;
-    const auto is_fence = [](const Operation& each) {
-      return each.kind == Kind::fence_job || each.kind == Kind::fence_set;
-    };
-    return std::any_of(all.begin(), all.end(), [&, &own = all[i]](const Operation& each) {
-      const bool is_like = each.kind == own.kind || (is_fence(each) && is_fence(own));
-      const bool is_of_same = own.group.empty() ? each.members == own.members : each.group == own.group;
-      return each.timeout != 0 && each.leaders == 0 && is_like && is_of_same;
-    });
+    const auto& operation = schedule_.operations[i];
+    return operation.timeout != 0 && operation.leaders == 0 && !one.is_made() && !other.is_made();
   }
 
   std::string when(std::size_t i, Rank rank) const {

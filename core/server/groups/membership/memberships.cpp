@@ -266,8 +266,10 @@ void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::
     return reply(PMIX_ERR_BAD_PARAM, {});
   if (peers_.is_lost(from)) return;
   const auto take_now = [this, changed, reply] {
+    const auto& [name, group, data] = changed.made;
+    const bool has_ended = groups_.table().has_ended(name, group.origin);
     take(changed.made, changed.before);
-    reply(PMIX_SUCCESS, {});
+    reply(has_ended ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, {});
   };
   if (!is_being_made(changed.made.name)) return take_now();
   early_.push_back({changed.made.name, take_now, changed.made.group});
