@@ -199,8 +199,8 @@ Schedule fence_that_a_node_has_not_known() {
   return out;
 }
 
-/// The end of a group of the members before beside one that has joined and is lost, and a node whose member has
-/// ended knows the new members.
+/// Members end a group beside one that has joined and is lost, and a node whose member has ended knows the
+/// new members.
 Schedule destruct_beside_a_join_that_is_lost() {
   auto out = on(5, 1, 503023895, 200000);
   out.operations = {

@@ -201,7 +201,7 @@ Schedule construct_of_a_group_that_is_there() {
   return out;
 }
 
-/// Two nodes give an attempt up at a time, one before its part is with the others, so that it has ended there.
+/// Two nodes give an attempt up at a time, one before its part is with the others: there it has ended.
 Schedule time_out_at_two_nodes() {
   auto out = on(2, 3, 710002095, 5000);
   out.operations = {{.kind = Kind::construct,

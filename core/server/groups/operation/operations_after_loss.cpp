@@ -40,7 +40,7 @@ bool Operations::goes_on_after(const OperationRef& operation, const collectives:
 void Operations::leave_out_lost(Operation& operation) const {
   Procs left;
   operation.absent.clear();
-  for (const auto& proc : link::procs_of(rooms_.groups.by_rank(operation.set)).value_or(Procs())) {
+  for (const auto& proc : link::procs_or_none(rooms_.groups.by_rank(operation.set))) {
     const auto node = rooms_.peers.node_of(proc);
     (node && operation.lost_nodes.count(*node) != 0 ? operation.absent : left).push_back(proc);
   }
