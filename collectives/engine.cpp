@@ -28,7 +28,9 @@ Engine::~Engine() {
   tell_ended();
 }
 
-Result<Collective*> Engine::make(const Signature& signature, Kind kind, std::vector<NodeNumber> members) {
+/// Over at once: a view has said before how it ends.
+Result<Collective*> Engine::make(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
+                                 Done done, AfterLoss after_loss) {
   if (outbox_.is_closed()) return fail(Errc::canceled, "this node takes no part in collectives any more");
   if (std::adjacent_find(members.begin(), members.end(), std::greater_equal<>()) != members.end())
     return fail(Errc::invalid, "the members of a collective are named in ascending order, each once");
@@ -41,8 +43,11 @@ Result<Collective*> Engine::make(const Signature& signature, Kind kind, std::vec
   c.signature = signature;
   c.generation = ++generations_[signature];
   c.kind = kind;
+  c.done = std::move(done);
+  c.after_loss = after_loss;
   open_[c.key()] = std::move(made);
   ++counters_.begun;
+  if (const auto why = past_.why_of(c.key())) end(c, *why, std::nullopt);
   return &c;
 }
 
@@ -50,22 +55,17 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
                                  std::vector<std::byte> contribution, Done done, AfterLoss after_loss) {
   if (kind == Kind::barrier && !contribution.empty()) return fail(Errc::invalid, "a barrier with data");
   if (contribution.size() > most_contribution) return fail(Errc::invalid, "a contribution that is too large");
-  const auto made = make(signature, kind, std::move(members));
+  const auto made = make(signature, kind, std::move(members), std::move(done), after_loss);
   if (!made) return fail(made.error());
   Collective& c = **made;
-  c.done = std::move(done);
-  c.after_loss = after_loss;
+  const auto generation = c.generation;
+  if (c.is_over) return generation;
   c.contributions.resize(c.n());
   c.lengths.resize(c.n());
   const auto most_at_once = std::max(options_.most_at_once, options_.most_in_all / c.n());
   if (contribution.size() > most_at_once) c.lengths[number(c.me)] = contribution.size();
   c.contributions[number(c.me)] = std::move(contribution);
-  const auto generation = c.generation;
 
-  if (const auto why = past_.why_of(c.key())) {
-    end(c, *why, std::nullopt);
-    return generation;
-  }
   const auto lost = lost_member_of(c);
   if ((lost || is_given_up(c.key())) && waits_for_view(c)) return generation;
   if (lost) {
@@ -95,17 +95,12 @@ bool Engine::waits_for_view(Collective& c) {
 
 Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Why why,
                                   Done done, AfterLoss after_loss) {
-  const auto made = make(signature, Kind::barrier, std::move(members));
+  const auto made = make(signature, Kind::barrier, std::move(members), std::move(done), after_loss);
   if (!made) return fail(made.error());
   Collective& c = **made;
-  c.done = std::move(done);
-  c.after_loss = after_loss;
-  c.is_refused = true;
   const auto generation = c.generation;
-  if (const auto was = past_.why_of(c.key())) {
-    end(c, *was, std::nullopt);
-    return generation;
-  }
+  if (c.is_over) return generation;
+  c.is_refused = true;
   const auto arbiter = c.members.front();
   const auto early = early_.take(c.key());
   const auto end = std::find_if(early.messages.begin(), early.messages.end(), [](const auto& message) {

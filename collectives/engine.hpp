@@ -146,7 +146,8 @@ class Engine {
   Counters counters() const;
 
  private:
-  Result<Collective*> make(const Signature& signature, Kind kind, std::vector<NodeNumber> members);
+  Result<Collective*> make(const Signature& signature, Kind kind, std::vector<NodeNumber> members, Done done,
+                           AfterLoss after_loss);
   void receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept;
   void take(Collective& collective, NodeNumber from, const MessageHeader& header, Bytes payload);
   std::optional<NodeNumber> lost_member_of(const Collective& collective) const;

@@ -11,7 +11,14 @@ namespace weft::simulation {
 
 using link::MessageType;
 
-Client::Client(Node& node, const pmix_proc_t& proc) : node_(&node), proc_(proc), socket_(node.connect()) {
+Client::Client(Node& node, const pmix_proc_t& proc)
+    : node_(&node),
+      proc_(proc),
+      socket_(node.connect()),
+      group_boards_({[this](store::NoticeKind kind, store::BoardNumber board) { note(kind, board); },
+                     [this](const link::Withdraw& withdraw) {
+                       send_frame(MessageType::withdraw, 0, link::encode(withdraw));
+                     }}) {
   link::Hello hello;
   hello.layout = store::layout_version;
   hello.attached = 1;
@@ -68,13 +75,48 @@ Client::Call Client::fence(const server::Procs& procs, data::Infos directives) {
 }
 
 Client::Call Client::construct(const std::string& group, const server::Procs& procs, data::Infos directives) {
-  return send(link::GroupConstruct{group, procs, std::move(directives)});
+  const auto call = meet(group_boards_.of_array(procs), store::GroupAct::made,
+                         link::GroupConstruct{group, procs, std::move(directives)});
+  constructs_.emplace(call, procs);
+  return call;
 }
-Client::Call Client::destruct(const std::string& group, data::Infos directives) {
-  return send(link::GroupDestruct{group, std::move(directives)});
+Client::Call Client::destruct(const std::string& group, const link::RankRuns& members,
+                              data::Infos directives) {
+  return meet(group_boards_.of_members(members), store::GroupAct::ended,
+              link::GroupDestruct{group, std::move(directives)});
 }
-Client::Call Client::fence_group(const std::string& group, data::Infos directives) {
-  return send(link::GroupFence{group, std::move(directives)});
+Client::Call Client::fence_group(const std::string& group, const link::RankRuns& members,
+                                 data::Infos directives) {
+  return meet(group_boards_.of_members(members), store::GroupAct::fenced,
+              link::GroupFence{group, std::move(directives)});
+}
+
+/// At that board, or as a message: with directives that the server has to see, or where it has not ended well
+/// at the board.
+template <class Message>
+Client::Call Client::meet(const GroupBoards::SeatRef& seat, store::GroupAct act, Message message) {
+  const auto timeout = data::timeout_in(message.directives);
+  const bool is_simple = message.directives.size() == (timeout && *timeout ? 1u : 0u);
+  const auto call = ++last_;
+  const auto group = message.group;
+  const auto by_message = [this, call](const Message& to_send) {
+    open_.emplace(call, Message::type);
+    send_frame(Message::type, call, link::encode(to_send));
+  };
+  const auto shared = std::make_shared<Message>(std::move(message));
+  const auto end = [this, call, act, shared, by_message](bool well, const link::RankRuns& members,
+                                                         std::chrono::milliseconds waited) {
+    shared->waited_ms = static_cast<std::uint32_t>(waited.count());
+    if (!well) return by_message(*shared);
+    constructs_.erase(call);
+    Ended ended{call, PMIX_SUCCESS};
+    if (act == store::GroupAct::made) ended.members = members;
+    words_.emplace_back(std::in_place_type<Ended>, std::move(ended));
+  };
+  const bool is_at_board = seat != nullptr && timeout && is_simple &&
+                           group_boards_.enter(seat, act, group, *timeout, node_->now(), end);
+  if (!is_at_board) by_message(*shared);
+  return call;
 }
 
 Client::Call Client::get(const pmix_proc_t& proc, const std::string& key) {
@@ -137,7 +179,8 @@ bool Client::look() {
   if (!socket_) return false;
   const bool has_sent = write();
   const bool has_read = read();
-  return look_at_board() || has_read || has_sent;
+  const bool has_met = group_boards_.look(node_->now());
+  return look_at_board() || has_met || has_read || has_sent;
 }
 
 bool Client::look_at_board() {
@@ -164,6 +207,7 @@ void Client::remove() {
   unsent_.clear();
   open_.clear();
   at_board_.clear();
+  group_boards_.clear();
 }
 
 }  // namespace weft::simulation

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process of a job, as its server sees it: the messages of its socket, its place at the job's board, its
-// card. It never waits: look() says what has come. Its handlers are the owner's: events, questions and
-// changes of groups come as words among the ends of calls.
+// A process of a job, as its server sees it: the messages of its socket, its places at boards, its card. It
+// never waits: look() says what has come. Its handlers are the owner's: events, questions and changes of
+// groups come as words among the ends of calls.
 #pragma once
 
 #include <deque>
@@ -16,6 +16,7 @@
 #include "core/link/requests.hpp"
 #include "core/server/jobs/proc_set.hpp"
 #include "core/store/boards/board_member.hpp"
+#include "simulation/group_boards.hpp"
 #include "simulation/node.hpp"
 
 namespace weft::simulation {
@@ -46,9 +47,10 @@ class Client {
   /// At the board of its job.
   Call fence_job(bool collects);
   Call fence(const server::Procs& procs, data::Infos directives);
+  // At a board where there is one, as in the library. members: of the group, as this process knows it.
   Call construct(const std::string& group, const server::Procs& procs, data::Infos directives);
-  Call destruct(const std::string& group, data::Infos directives);
-  Call fence_group(const std::string& group, data::Infos directives);
+  Call destruct(const std::string& group, const link::RankRuns& members, data::Infos directives);
+  Call fence_group(const std::string& group, const link::RankRuns& members, data::Infos directives);
   Call get(const pmix_proc_t& proc, const std::string& key);
   Call invite(const std::string& group, const server::Procs& procs, data::Infos directives);
   /// leader: of an empty namespace where the members are asked.
@@ -68,7 +70,9 @@ class Client {
   bool look();
   /// What has come since the last call.
   std::vector<Word> take_words();
-  std::size_t open() const noexcept { return open_.size() + at_board_.size(); }
+  std::size_t open() const noexcept { return open_.size() + at_board_.size() + group_boards_.open(); }
+  /// When look() has something to do though nothing comes; TimePoint::max(): never.
+  Loop::TimePoint deadline() const { return group_boards_.deadline(); }
   /// After its finalize: as a library that closes its connection.
   void hang_up() { socket_.reset(); }
   /// The process ends without a word, or its node does.
@@ -81,6 +85,8 @@ class Client {
   };
   template <class Message>
   Call send(const Message& message, link::MessageType type = Message::type);
+  template <class Message>
+  Call meet(const GroupBoards::SeatRef& seat, store::GroupAct act, Message message);
   void send_frame(link::MessageType type, Call call, const std::vector<std::byte>& payload);
   bool write();
   bool read();
@@ -103,6 +109,8 @@ class Client {
   Call last_ = 0;
   std::map<Call, link::MessageType> open_;  ///< messages
   std::deque<AtBoard> at_board_;
+  GroupBoards group_boards_;
+  std::map<Call, server::Procs> constructs_;  ///< messages: what was named
   std::vector<Word> words_;
 };
 

@@ -87,13 +87,17 @@ void Client::take_answer(Call call, const link::Frame& frame) {
       const auto& value = answer->value.get();
       if (value.type == PMIX_BYTE_OBJECT)
         if (const auto members = link::decode<link::GroupMembers>(
-                {reinterpret_cast<const std::byte*>(value.data.bo.bytes), value.data.bo.size}))
+                {reinterpret_cast<const std::byte*>(value.data.bo.bytes), value.data.bo.size})) {
           ended.members = members->runs;
+          if (const auto named = constructs_.find(call); named != constructs_.end() && members->board != 0)
+            group_boards_.take_seat(job().view(), proc_, named->second, *members);
+        }
       if (const auto* context = answer->infos.find(PMIX_GROUP_CONTEXT_ID))
         ended.context = data::as_unsigned(context->value).value_or(0);
     }
   }
   open_.erase(call);
+  constructs_.erase(call);
   words_.emplace_back(std::in_place_type<Ended>, std::move(ended));
 }
 

@@ -58,13 +58,23 @@ Node::Node(sim::Network& network, const Loop::TimePoint& now, const Place& place
 }
 
 Node::~Node() {
+  close_connections();
+  rooms_->leave_cluster();
+  rooms_.reset();
+}
+
+void Node::close_connections() {
   is_closing_ = true;
   for (const auto& connection : std::vector<server::ConnectionRef>(connections_)) {
     connection->leaving = true;
     connection->close();
   }
-  rooms_->leave_cluster();
-  rooms_.reset();
+}
+
+void Node::say_goodbye() {
+  close_connections();
+  for (const auto node : cluster_.servers().others())
+    if (cluster_.fabric().mesh().state(node) == mesh::NodeState::reached) cluster_.take_leave_of(node);
 }
 
 void Node::add(Bytes contact) {

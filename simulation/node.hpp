@@ -48,16 +48,21 @@ class Node final : server::ClientConnection::Owner {
 
   /// One round of the loop. True: something has happened.
   bool round();
+  Loop::TimePoint now() const noexcept { return loop_.now(); }
   /// When the next round is due though nothing happens; TimePoint::max(): never.
   Loop::TimePoint deadline() const noexcept;
 
   server::Rooms& rooms() noexcept { return *rooms_; }
   server::Cluster& cluster() noexcept { return cluster_; }
+  /// As a server that is told to end: its processes are turned out, the nodes that it has spoken to hear that
+  /// it goes. That is on its way a little later.
+  void say_goodbye();
   std::size_t connections() const noexcept { return connections_.size(); }
 
  private:
   void on_frame(const server::ConnectionRef& from, link::Frame frame) override;
   void on_closed(const server::ConnectionRef& connection) override;
+  void close_connections();
 
   const std::string host_name_;
   const pmix_proc_t self_;

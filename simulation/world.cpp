@@ -19,6 +19,8 @@ sim::Parameters driven(sim::Parameters parameters, std::uint64_t seed) {
 
 /// The first time of a run: no clock is near its origin, and ages are not negative.
 constexpr std::chrono::hours first_time{1};
+/// By then what a server that leaves has said is on its way.
+constexpr std::chrono::microseconds length_of_goodbye{100};
 
 }  // namespace
 
@@ -74,7 +76,11 @@ bool World::pass_time(nanoseconds until) {
   if (const auto event = network_.next()) when = std::min(when, virtual_time(*event));
   for (const auto& node : nodes_)
     if (node && !is_paused(node->self())) when = std::min(when, std::max(now_, node->deadline()));
-  for (const auto& [node, end] : paused_until_) when = std::min(when, end);
+  for (const auto& client : clients_)
+    if (!client->is_gone() && !is_paused(client->node()))
+      when = std::min(when, std::max(now_, client->deadline()));
+  for (const auto* ends : {&paused_until_, &leaves_at_})
+    for (const auto& [node, end] : *ends) when = std::min(when, end);
   const bool has_come = when >= begin_ + until;
   now_ = std::max(now_, when);
   const auto in_network = (now_ - Loop::TimePoint(first_time)).count();
@@ -88,8 +94,13 @@ bool World::pass_time(nanoseconds until) {
     if (nodes_[pause.first]) awake_.insert(pause.first);
     return true;
   });
+  for (NodeNumber number = 0; number < nodes(); ++number)
+    if (const auto leaves = leaves_at_.find(number); leaves != leaves_at_.end() && leaves->second <= now_)
+      forget(number);
   for (const auto& node : nodes_)
     if (node && node->deadline() <= now_) wake(node->self());
+  for (const auto& client : clients_)
+    if (!client->is_gone() && client->deadline() <= now_) wake(client->node());
   return !has_come || !awake_.empty();
 }
 
@@ -103,8 +114,22 @@ void World::lose(NodeNumber number) {
   if (!nodes_[number]) return;
   for (std::uint32_t i = 0; i < ranks_a_node_; ++i) clients_[number * ranks_a_node_ + i]->remove();
   network_.drop(number, network_.now());
+  forget(number);
+}
+
+/// What it has sent before comes.
+void World::leave(NodeNumber number) {
+  if (!nodes_[number]) return;
+  for (std::uint32_t i = 0; i < ranks_a_node_; ++i) clients_[number * ranks_a_node_ + i]->remove();
+  nodes_[number]->say_goodbye();
+  wake(number);
+  leaves_at_.emplace(number, now_ + length_of_goodbye);
+}
+
+void World::forget(NodeNumber number) {
   awake_.erase(number);
   paused_until_.erase(number);
+  leaves_at_.erase(number);
   nodes_[number].reset();
 }
 

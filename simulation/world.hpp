@@ -55,12 +55,15 @@ class World {
   void end_process(std::uint32_t rank);
   /// The server and the processes of the node end, and nothing goes to it or comes from it any more.
   void lose(NodeNumber node);
+  /// The server ends in good order, and its processes with it.
+  void leave(NodeNumber node);
   /// The server and the processes of the node do nothing for that time; what is sent to it waits.
   void pause(NodeNumber node, std::chrono::nanoseconds time);
 
  private:
   bool is_paused(NodeNumber node) const { return paused_until_.count(node) != 0; }
   void round(NodeNumber node);
+  void forget(NodeNumber node);
   bool pass_time(std::chrono::nanoseconds until);
 
   Loop::TimePoint now_{};
@@ -71,7 +74,7 @@ class World {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::set<NodeNumber> awake_;
-  std::map<NodeNumber, Loop::TimePoint> paused_until_;
+  std::map<NodeNumber, Loop::TimePoint> paused_until_, leaves_at_;
 };
 
 }  // namespace weft::simulation

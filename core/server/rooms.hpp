@@ -45,18 +45,19 @@ struct Rooms {
         peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
+        early_messages(group_table, open_operations),
         losses(jobs, open_operations, peers, questions, group_events),
         groups({jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
                 open_operations},
                self.rank),
         operations(loop, open_operations,
-                   {jobs, host, card_exchange, exchanges, peers, group_boards, groups, losses}),
+                   {jobs, host, card_exchange, exchanges, peers, group_boards, groups, losses, early_messages}),
         gatherings(loop, open_operations,
                    {jobs, host, peers, group_events, group_boards, losses, groups, operations}),
         bootstraps(loop, jobs, peers, groups, gatherings),
-        memberships(loop, jobs, peers, questions, group_events, groups, operations, gatherings),
+        memberships(loop, jobs, peers, questions, group_events, groups, gatherings, early_messages),
         invitations(loop, peers, questions, group_events, groups, memberships),
-        invited(loop, jobs, peers, group_events, groups, memberships, invitations),
+        invited(loop, jobs, peers, group_events, groups, memberships, invitations, early_messages),
         group_reports({loop, jobs, peers, questions, operations, gatherings, bootstraps, memberships,
                        invitations, invited}),
         fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
@@ -131,6 +132,7 @@ struct Rooms {
   Questions questions;
   GroupEvents group_events;
   OpenOperations open_operations;
+  EarlyMessages early_messages;
   Losses losses;
   Groups groups;
   Operations operations;

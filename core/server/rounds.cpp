@@ -14,7 +14,7 @@ bool Rounds::progress(bool may_rest) {
   const LoopWatch::Work work(watch_, "what came from other nodes");
   bool has_moved = cluster.turn(may_rest);
   has_moved |= rooms_.cards.progress() != 0;
-  for (const auto& [node, why] : cluster.take_lost()) rooms_.ends.node_lost(node, why);
+  for (const auto& lost : cluster.take_lost()) rooms_.ends.node_lost(lost);
   rooms_.fence_watch.follow_exchanges();
   return has_moved;
 }

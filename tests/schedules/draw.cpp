@@ -153,22 +153,27 @@ class Drawer {
   Operation construct() {
     Operation out;
     out.kind = Kind::construct;
-    out.members = dice_.some_of(ranks_, 2);
+    // An array of members that have constructed before may have a board.
+    out.members = constructed_.empty() || dice_.one_in(2)
+                      ? dice_.some_of(ranks_, 2)
+                      : constructed_[dice_.below(static_cast<std::uint32_t>(constructed_.size()))];
+    out.is_bare = dice_.one_in(2);
     const auto before = next_group();
     out.group = before.name;
-    out.adjusts = dice_.one_in(3);
-    out.asks = dice_.one_in(4);
-    out.differs = dice_.one_in(2);
+    out.adjusts = !out.is_bare && dice_.one_in(3);
+    out.asks = !out.is_bare && dice_.one_in(4);
+    out.differs = !out.is_bare && dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
     // Processes that know the name alone: where something is lost, what others have called by it before may
     // be taken for their group.
     const bool is_alone = before.members.empty() || !loses_;
-    if (!is_plain_ && is_alone && dice_.one_in(4)) {
+    if (!is_plain_ && is_alone && !out.is_bare && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
       if (loses_) out.timeout = dice_.between(2, 4);
     }
     give_timeout(out);
+    if (out.leaders == 0) constructed_.push_back(out.members);
     const bool is_given =
         !out.differs || std::any_of(out.members.begin(), out.members.end(), gives_directives);
     groups_.push_back({out.group, out.members, out.adjusts && is_given});
@@ -228,7 +233,7 @@ class Drawer {
   const bool is_plain_, loses_;
   std::vector<Group> groups_;
   std::vector<Group> ended_;
-  std::vector<std::vector<Rank>> connected_;
+  std::vector<std::vector<Rank>> connected_, constructed_;
   std::vector<std::pair<std::size_t, Rank>> commits_;
   std::size_t number_ = 0;
   unsigned last_ = 0;
@@ -297,7 +302,7 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
     Fault fault;
     fault.at = microseconds(dice.below(static_cast<std::uint32_t>(length.count())));
     if (lost + 1 < shape.nodes && dice.one_in(2)) {
-      fault.kind = Fault::Kind::node_lost;
+      fault.kind = dice.one_in(4) ? Fault::Kind::node_leaves : Fault::Kind::node_lost;
       fault.which = dice.below(shape.nodes);
       ++lost;
     } else if (bounds.draws_pauses && dice.one_in(3)) {

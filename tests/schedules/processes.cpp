@@ -43,6 +43,7 @@ data::Infos timeout_of(const Operation& operation) {
 
 data::Infos directives_of(const Operation& operation, Rank rank) {
   auto out = timeout_of(operation);
+  if (operation.is_bare) return out;
   out.add(PMIX_GROUP_ASSIGN_CONTEXT_ID, data::Value::of(true));
   const bool gives = !operation.differs || gives_directives(rank);
   if (operation.adjusts && gives) out.add(PMIX_GROUP_FT_COLLECTIVE, data::Value::of(true));
@@ -195,7 +196,9 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
   const auto broken = broken_.find(operation.group);
   if (broken != broken_.end() && broken->second < number) return false;
   auto& client = world_.client(rank);
-  const bool is_member = record_.groups[rank].count(operation.group) != 0;
+  const auto known = record_.groups[rank].find(operation.group);
+  const bool is_member = known != record_.groups[rank].end();
+  const auto members = is_member ? known->second : link::RankRuns();
   const bool is_there = std::any_of(record_.groups.begin(), record_.groups.end(),
                                     [&](const Groups& each) { return each.count(operation.group) != 0; });
   switch (operation.kind) {
@@ -220,10 +223,10 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       }
       return true;
     case Kind::fence_group:
-      if (is_member) process.waits = client.fence_group(operation.group, timeout_of(operation));
+      if (is_member) process.waits = client.fence_group(operation.group, members, timeout_of(operation));
       return is_member;
     case Kind::destruct:
-      if (is_member) process.waits = client.destruct(operation.group, timeout_of(operation));
+      if (is_member) process.waits = client.destruct(operation.group, members, timeout_of(operation));
       return is_member;
     case Kind::get:
       must_find_[number] = operation.late && is_over(*operation.late);

@@ -70,6 +70,9 @@ class Run {
       case Fault::Kind::node_lost:
         world_.lose(fault.which);
         break;
+      case Fault::Kind::node_leaves:
+        world_.leave(fault.which);
+        break;
       case Fault::Kind::node_pauses:
         world_.pause(fault.which, fault.pause);
         break;

@@ -45,6 +45,7 @@ struct Operation {
   bool collects = false;  ///< fences: with the cards
   bool adjusts = false;   ///< construct, invite: goes on without members that are lost or have left
   bool asks = false;      ///< construct: handlers decide about lost members
+  bool is_bare = false;   ///< construct: no directive but a time-out, so it may be at a board
   bool differs = false;   ///< construct: half of the members give these directives
   /// construct: so many of the first members know how many they are and each a share of the others, which
   /// know the name alone; 0: all know all.
@@ -77,6 +78,7 @@ struct Fault {
   enum class Kind : std::uint8_t {
     process_ends,
     node_lost,
+    node_leaves,  ///< its server ends in good order
     node_pauses,  ///< it does nothing for a time, which may be so long that the others take it for lost
   };
   Kind kind = Kind::process_ends;

@@ -90,7 +90,7 @@ std::string to_text(const Schedule& schedule) {
         {operation.collects, "collects"}, {operation.adjusts, "adjusts"},      {operation.asks, "asks"},
         {operation.differs, "differs"},   {operation.is_optional, "optional"}, {operation.decides, "decides"},
         {operation.elects, "elects"},     {operation.refuses, "refused"},      {operation.is_loose, "loose"},
-        {operation.is_local, "local"}};
+        {operation.is_local, "local"},    {operation.is_bare, "bare"}};
     for (const auto& [is_set, text] : marks)
       if (is_set) out += fmt::format(", {}", text);
     if (operation.leaders != 0) out += fmt::format(", {} leaders", operation.leaders);
@@ -104,7 +104,7 @@ std::string to_text(const Schedule& schedule) {
                          operation.answers.empty() ? "" : answers[static_cast<int>(operation.answers[m])]);
     out += " us\n";
   }
-  static constexpr const char* faults[] = {"end of rank", "loss of node", "pause of node"};
+  static constexpr const char* faults[] = {"end of rank", "loss of node", "leave of node", "pause of node"};
   for (const auto& fault : schedule.faults)
     out += fmt::format("  at {} us: {} {}{}\n", fault.at.count(), faults[static_cast<int>(fault.kind)],
                        fault.which,

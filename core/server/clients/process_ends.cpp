@@ -92,13 +92,14 @@ void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server)
   for (const auto& name : rooms_.groups.process_ended(end.proc)) rooms_.groups.drop(name);
 }
 
-void ProcessEnds::node_lost(NodeNumber node, const std::string& why) {
-  rooms_.events.announce_lost_node(node, cluster_.servers().name_of(node), why);
+void ProcessEnds::node_lost(const Cluster::Lost& lost) {
+  const auto node = lost.node;
+  if (!lost.has_left) rooms_.events.announce_lost_node(node, cluster_.servers().name_of(node), lost.why);
   rooms_.cards.node_lost(node);
   rooms_.jobs.each([&](const Job& job) {
     for (const auto rank : job.view().ranks_on(node)) {
       const auto proc = link::make_proc(job.nspace, rank);
-      remote_process_ended({proc, true}, node);
+      remote_process_ended({proc, !lost.has_left}, node);
       // One that has died before was invited since, and its server would have answered for it.
       rooms_.invitations.lose(proc);
     }

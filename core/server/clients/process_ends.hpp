@@ -74,8 +74,8 @@ class ProcessEnds {
 
   /// Another node's server says that a process there has ended, or that server is lost.
   void remote_process_ended(const ProcessEnd& end, NodeNumber server);
-  /// The server of a node is lost, and all processes of the node with it.
-  void node_lost(NodeNumber node, const std::string& why);
+  /// The server of a node is lost, or has left, and all processes of the node with it.
+  void node_lost(const Cluster::Lost& lost);
 
   /// The host ends the namespace, whose connections are closed. Nothing of it stays, and the job is no more.
   void namespace_ended(Job& job);

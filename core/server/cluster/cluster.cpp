@@ -191,7 +191,7 @@ bool Cluster::turn(bool may_rest) {
 std::vector<Cluster::Lost> Cluster::take_lost() {
   auto lost = std::exchange(lost_, {});
   // After the last request of that node: it may have been the one that says that it leaves.
-  std::erase_if(lost, [this](const Lost& one) { return servers_.has_left(one.node); });
+  for (auto& one : lost) one.has_left = servers_.has_left(one.node);
   return lost;
 }
 
@@ -226,7 +226,7 @@ void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
   servers_.lose(node);
   way_->rpc.node_lost(node);
   way_->views.node_lost(node);
-  lost_.push_back({node, why});
+  lost_.push_back({node, why, false});
 }
 
 void Cluster::message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept {

@@ -56,6 +56,7 @@ class Cluster final : mesh::Watcher {
   struct Lost {
     NodeNumber node;
     std::string why;
+    bool has_left;  ///< it had said so: its end is no news, but nothing comes from there any more
   };
   /// Of one node: node 0, whatever number the host has given to this server.
   Cluster(Loop& loop, std::string host);
@@ -107,7 +108,7 @@ class Cluster final : mesh::Watcher {
 
   /// As Fabric.
   bool turn(bool may_rest = true);
-  /// Nodes that were lost in turn() since the last call, and had not said that they leave.
+  /// Nodes that were lost in turn() since the last call.
   std::vector<Lost> take_lost();
   /// How the loop sleeps beside the fabric.
   Pace pace() const noexcept { return Pace(way_ ? way_->fabric.get() : nullptr); }

@@ -62,7 +62,7 @@ void Introducer::end_waiting(pmix_status_t status, Bytes body) {
 bool Introducer::turn() {
   const bool has_moved = cluster_.turn();
   for (const auto& lost : cluster_.take_lost()) {
-    if (contacts_.size() == members_.size()) continue;
+    if (lost.has_left || contacts_.size() == members_.size()) continue;
     base::warn(base::LogPart::mesh,
                "the server of {} is lost before all servers of its job were introduced: {}",
                cluster_.servers().name_of(lost.node), lost.why);

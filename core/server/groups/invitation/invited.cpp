@@ -9,16 +9,16 @@ namespace weft::server {
 using AnswerKind = InvitationAnswer::Kind;
 
 Invited::Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, GroupEvents& events, Groups& groups,
-                 Memberships& memberships, Invitations& invitations)
+                 Memberships& memberships, Invitations& invitations, EarlyMessages& early)
     : loop_(loop),
       jobs_(jobs),
       peers_(peers),
       events_(events),
       groups_(groups),
       memberships_(memberships),
-      invitations_(invitations) {
+      invitations_(invitations),
+      early_(early) {
   peers_.add_view_room(*this);
-  memberships_.on_awaits([this](const std::string& group) { return awaits(group); });
   peers_.on(RequestType::group_invitation, *this, &Invited::take);
   peers_.on(RequestType::group_over, *this, &Invited::take_end);
 }
@@ -104,6 +104,7 @@ void Invited::accept(const Known& known, Entry& entry, const Requester& from,
   if (!timeout || !given) return from.reply(PMIX_ERR_BAD_PARAM);
   entry.joining =
       std::make_shared<Joining>(Joining{from, {known.told.name, entry.proc, AnswerKind::accepts, {}}});
+  if (!known.told.terms.is_extension) entry.joining->group = early_.expect(known.told.group);
   if (*given) entry.joining->answer.data.push_back(std::move(**given));
   watch_deadline(entry.joining, data::deadline_after(*timeout, loop_.now()));
   if (!peers_.is_gone(known.coordinator)) send(known, entry.joining->answer);
@@ -132,7 +133,7 @@ void Invited::refused(const InvitationAnswer& answer) {
   if (!entry->joining->is_late) entry->joining->from.reply(PMIX_ERR_NOT_FOUND);
   const auto group = known->told.group;
   known->entries.erase(entry);
-  memberships_.take_early(group);
+  early_.take(group);
 }
 
 void Invited::watch_deadline(const JoiningRef& joining, data::Deadline until) {
@@ -143,17 +144,6 @@ void Invited::watch_deadline(const JoiningRef& joining, data::Deadline until) {
     open->is_late = true;
     open->from.reply(PMIX_ERR_TIMEOUT);
     if (auto* known = known_.find(open->answer.name)) answer(*known, open->answer.proc, AnswerKind::fails);
-  });
-}
-
-/// A process here has joined a group that is new, and has not been told yet that it is made. Members that an
-/// invitation adds are told by a change of the group.
-bool Invited::awaits(const std::string& group) const {
-  return std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
-    const auto& [name, known] = each;
-    return known.told.group == group && !known.told.terms.is_extension && !known.end &&
-           std::any_of(known.entries.begin(), known.entries.end(),
-                       [](const Entry& entry) { return entry.joining != nullptr; });
   });
 }
 
@@ -173,7 +163,7 @@ void Invited::lose(const pmix_proc_t& proc) {
     answer(known, proc, AnswerKind::fails);
     groups.push_back(known.told.group);
   }
-  for (const auto& group : groups) memberships_.take_early(group);
+  for (const auto& group : groups) early_.take(group);
 }
 
 // ---- the end
@@ -204,13 +194,14 @@ void Invited::end(const InvitationEnd& end) {
       end.made && !peers_.by_node(link::procs_or_none(end.made->group.members))[peers_.self()].empty();
   if (has_members) groups_.take(*end.made);
   for (const auto& each : joining) this->end(each, end);
-  memberships_.take_early(group);
+  early_.take(group);
 }
 
 /// The group may have been made while the process gave up: then the others have it as a member, and it
 /// leaves.
 void Invited::end(const JoiningRef& joining, const InvitationEnd& end) {
   joining->deadline.reset();
+  joining->group.reset();
   const bool is_member = end.made && link::holds(end.made->group.members, joining->answer.proc);
   if (!joining->is_late) {
     if (is_member) return groups_.admit(joining->from, PMIX_SUCCESS, *end.made);

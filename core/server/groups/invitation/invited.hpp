@@ -32,7 +32,7 @@ class Invited final : ViewRoomOf<InvitationItem> {
   static constexpr std::size_t most_known = 1024;
 
   Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, GroupEvents& events, Groups& groups,
-          Memberships& memberships, Invitations& invitations);
+          Memberships& memberships, Invitations& invitations, EarlyMessages& early);
 
   /// A process answers an invitation.
   void join(const Requester& from, const link::GroupJoin& message);
@@ -51,6 +51,7 @@ class Invited final : ViewRoomOf<InvitationItem> {
     InvitationAnswer answer;
     bool is_late = false;  ///< its deadline has passed, and it has its reply
     std::unique_ptr<Timer> deadline{};
+    EarlyMessages::Expected group{};  ///< that is new; members that an invitation adds hear of a change of it
   };
   using JoiningRef = std::shared_ptr<Joining>;
   struct Entry {
@@ -77,7 +78,6 @@ class Invited final : ViewRoomOf<InvitationItem> {
   void end(const InvitationEnd& end);
   void end(const JoiningRef& joining, const InvitationEnd& end);
   void follow(Known& known, NodeNumber coordinator);
-  bool awaits(const std::string& group) const;
   bool may_come(const pmix_proc_t& proc) const;
   static bool is_open(const Known& known) { return !known.end && !known.entries.empty(); }
 
@@ -92,6 +92,7 @@ class Invited final : ViewRoomOf<InvitationItem> {
   Groups& groups_;
   Memberships& memberships_;
   Invitations& invitations_;
+  EarlyMessages& early_;
   Latest<InvitationName, Known, most_known> known_;  ///< those that are open are not forgotten
 };
 

@@ -31,20 +31,20 @@ void MembersItem::add(MembersItem other) {
 }
 
 Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
-                         GroupEvents& events, Groups& groups, Operations& operations, Gatherings& gatherings)
+                         GroupEvents& events, Groups& groups, Gatherings& gatherings, EarlyMessages& early)
     : loop_(loop),
       jobs_(jobs),
       peers_(peers),
       questions_(questions),
       events_(events),
       groups_(groups),
-      gatherings_(gatherings) {
+      gatherings_(gatherings),
+      early_(early) {
   peers_.add_view_room(*this);
   peers_.on(RequestType::group_ask, *this, &Memberships::take_request);
   peers_.on(RequestType::group_changed, *this, &Memberships::take_change);
   peers_.on(RequestType::group_find, *this, &Memberships::answer_inquiry);
   peers_.on(RequestType::group_names, *this, &Memberships::answer_names);
-  operations.on_constructed([this](const std::string& group) { take_early(group); });
 }
 
 // ---- of a process of this node
@@ -165,10 +165,6 @@ void Memberships::answer_names(NodeNumber, NamesInquiry inquiry, const Rpc::Repl
   reply(PMIX_SUCCESS, base::encode(out));
 }
 
-bool Memberships::is_being_made(const std::string& group) const {
-  return groups_.is_constructing(group) || awaits_(group);
-}
-
 // ---- a lost keeper
 
 /// Of the first in the order of members that is there; none is: the same as now.
@@ -197,7 +193,7 @@ std::vector<MembersItem> Memberships::items() const {
   groups_.table().each([&](const std::string& name, const Group& group) {
     if (group.version > 1) known.emplace(Key{name, group.origin}, group);
   });
-  for (const auto& early : early_) {
+  for (const auto& early : early_.kept()) {
     if (!early.changed) continue;
     auto& newest = known[{early.group, early.changed->origin}];
     if (newest.members.empty() || early.changed->version > newest.version) newest = *early.changed;
@@ -230,8 +226,8 @@ void Memberships::settle(std::vector<MembersItem> decided) {
   groups_.table().settle();
   for (const auto& [is_open, is_next, name, group] : decided) {
     if (!jobs_.may_be_named(group.members)) continue;
-    if (is_being_made(name))
-      early_.push_back({name, [this, name = name, group = group] { follow(name, group); }, group});
+    if (early_.is_expected(name))
+      early_.keep({name, [this, name = name, group = group] { follow(name, group); }, group});
     else
       follow(name, group);
   }
@@ -253,15 +249,6 @@ void Memberships::follow(const std::string& name, const Group& group) {
   }
 }
 
-void Memberships::take_early(const std::string& group) {
-  groups_.table().settle();
-  const auto first = std::stable_partition(early_.begin(), early_.end(),
-                                           [&](const Early& each) { return each.group != group; });
-  const std::vector<Early> ready(first, early_.end());
-  early_.erase(first, early_.end());
-  for (const auto& each : ready) each.take();
-}
-
 // ---- at the servers of members
 
 void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::Reply& reply) {
@@ -272,10 +259,11 @@ void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::
     const auto& [name, group, data] = changed.made;
     const bool has_ended = groups_.table().has_ended(name, group.origin);
     take(changed.made, changed.before);
-    reply(has_ended ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, {});
+    using Outcome = ChangedReply::Outcome;
+    reply(PMIX_SUCCESS, base::encode(ChangedReply{has_ended ? Outcome::ended : Outcome::taken}));
   };
-  if (!is_being_made(changed.made.name)) return take_now();
-  early_.push_back({changed.made.name, take_now, changed.made.group});
+  if (!early_.is_expected(changed.made.name)) return take_now();
+  early_.keep({changed.made.name, take_now, changed.made.group});
 }
 
 void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_unknown) {

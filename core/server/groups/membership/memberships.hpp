@@ -87,6 +87,23 @@ void fields(Archive& archive, ChangedGroup& m) {
   archive(m.made, m.before);
 }
 
+/// The reply.
+struct ChangedReply {
+  static constexpr std::uint16_t wire_version = 1;
+  enum class Outcome : std::uint8_t {
+    taken,
+    ended,  ///< the receiver's members have ended the group
+  };
+  Outcome outcome = Outcome::taken;
+};
+template <class Archive>
+void fields(Archive& archive, ChangedReply& m) {
+  archive(m.outcome);
+}
+inline bool is_valid(const ChangedReply& reply) {
+  return reply.outcome <= ChangedReply::Outcome::ended;
+}
+
 /// Does the receiver know this group?
 struct GroupInquiry {
   static constexpr std::uint16_t wire_version = 1;
@@ -151,16 +168,11 @@ class Memberships final : ViewRoomOf<MembersItem> {
   using Changed = std::function<void(pmix_status_t, const MadeGroup&)>;
 
   Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
-              Groups& groups, Operations& operations, Gatherings& gatherings);
+              Groups& groups, Gatherings& gatherings, EarlyMessages& early);
 
   void leave(const Requester& from, const link::GroupLeave& message);
   /// Without an invitation: the members are asked.
   void join(const Requester& from, const link::GroupJoin& message);
-  /// Asked of a group that this server does not know: do processes of this node wait to be told that it is
-  /// made?
-  void on_awaits(std::function<bool(const std::string& group)> awaits) { awaits_ = std::move(awaits); }
-  /// They have been told, or it is not made: what has come for it too early is taken.
-  void take_early(const std::string& group);
   /// These have accepted an invitation of a member.
   void extend(const std::string& group, const Procs& procs, std::vector<MemberData> data, Changed changed);
   /// The names of the groups that a process of any node is a member of, as its own server knows them. named:
@@ -172,7 +184,7 @@ class Memberships final : ViewRoomOf<MembersItem> {
   /// Requests that wait for members' handlers.
   void each_wait(const SeeWait& see);
   /// Requests of this node, groups with changes under way here, and what has come too early.
-  std::size_t open() const noexcept { return requests_.size() + queues_.size() + early_.size(); }
+  std::size_t open() const noexcept { return requests_.size() + queues_.size() + early_.kept().size(); }
 
  private:
   /// Of a process of this node, or of the coordinator of an invitation.
@@ -186,12 +198,6 @@ class Memberships final : ViewRoomOf<MembersItem> {
     ChangeRequest request;
     std::function<void(const ChangeReply&)> reply;
     bool is_withdrawn = false;  ///< its process has ended
-  };
-  /// A request about a group, or a change of it, that has been made elsewhere, and not here yet.
-  struct Early {
-    std::string group;
-    std::function<void()> take;
-    std::optional<Group> changed{};  ///< of a change
   };
   struct Queue {
     std::string group;
@@ -211,7 +217,6 @@ class Memberships final : ViewRoomOf<MembersItem> {
   void finish(const RequestRef& request, pmix_status_t status, const MadeGroup& made = {});
   bool is_waiting(const Request& request) const;
   NodeNumber keeper_after(const Group& group) const;
-  bool is_being_made(const std::string& group) const;
   void take_request(NodeNumber from, ChangeRequest request, const Rpc::Reply& reply);
   void enqueue(Change change);
   void begin(const QueueRef& queue);
@@ -243,9 +248,8 @@ class Memberships final : ViewRoomOf<MembersItem> {
   Gatherings& gatherings_;
   std::list<RequestRef> requests_;
   std::map<std::string, QueueRef> queues_;  ///< by group
-  std::vector<Early> early_;
+  EarlyMessages& early_;
   std::uint64_t last_poll_ = 0;
-  std::function<bool(const std::string&)> awaits_;
 };
 
 }  // namespace weft::server

@@ -39,8 +39,8 @@ void Memberships::take_request(NodeNumber from, ChangeRequest request, const Rpc
   const auto& name = request.group;
   const auto answer = [reply](const ChangeReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
   const auto* group = groups_.table().find(name);
-  if (group == nullptr && is_being_made(name)) {
-    early_.push_back({name, [=, this] { take_request(from, request, reply); }});
+  if (group == nullptr && early_.is_expected(name)) {
+    early_.keep({name, [=, this] { take_request(from, request, reply); }});
     return;
   }
   const bool is_named = request.known.keeper == peers_.self();
@@ -156,10 +156,11 @@ void Memberships::tell_all(const std::map<NodeNumber, Procs>& nodes, const std::
   if (nodes.empty()) return told(false);
   const auto open = std::make_shared<std::pair<std::size_t, bool>>(nodes.size(), false);
   for (const auto& [node, procs] : nodes)
-    peers_.send(node, RequestType::group_changed, change, [open, told](pmix_status_t status, Bytes) {
-      open->second |= status == PMIX_ERR_NOT_FOUND;
-      if (--open->first == 0) told(open->second);
-    });
+    peers_.send(node, RequestType::group_changed, change,
+                PeerCalls::expect<ChangedReply>([open, told](const auto& reply) {
+                  open->second |= reply && reply->outcome == ChangedReply::Outcome::ended;
+                  if (--open->first == 0) told(open->second);
+                }));
 }
 
 void Memberships::lose(const pmix_proc_t& proc) {

@@ -62,10 +62,6 @@ class Groups {
   void take(const MadeGroup& made);
   /// The same of a newer one, told to its members of this node and to those that have left.
   void take_change(const MadeGroup& made, const Procs& left);
-  /// A construct of that name is with the other nodes: some of them may know the group before this one does.
-  bool is_constructing(const std::string& name) const {
-    return rooms_.operations.is_with_nodes(name, Operation::Kind::construct);
-  }
   /// Answers a process of this node: it is a member, or why it is not.
   void admit(const Requester& from, pmix_status_t status, const MadeGroup& made);
   /// An identifier that no other group of the cluster has.

@@ -68,8 +68,7 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
       answer(*operation, {cause.status, std::move(cause.value), std::move(cause.infos)});
       break;
   }
-  // What has come too early for it goes on.
-  if (operation->is_constructed()) constructed_(operation->name.group);
+  if (operation->is_constructed()) rooms_.early.take(operation->name.group);
 }
 
 void Operations::watch_deadline(const OperationRef& operation, data::Deadline deadline) {
@@ -282,7 +281,7 @@ bool Operations::may_take_part_in(const Operation& operation) const {
   if (open_.is_with_nodes(operation.name.group, operation.name.kind)) return false;
   const auto* group = rooms_.groups.table().find(operation.name.group);
   // The others may know it still, or again: a process has joined while this node's have ended it.
-  if (group == nullptr) return !rooms_.groups.is_constructing(operation.name.group);
+  if (group == nullptr) return !open_.is_with_nodes(operation.name.group, Operation::Kind::construct);
   auto members = link::procs_of(group->members);
   if (!members) return false;
   const bool is_of_these = operation.name.series == group->series;

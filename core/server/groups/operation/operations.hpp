@@ -25,6 +25,7 @@
 
 #include "core/server/fences/exchange/card_exchange.hpp"
 #include "core/server/groups/handlers/losses.hpp"
+#include "core/server/groups/open/early_messages.hpp"
 #include "core/server/groups/open/open_operations.hpp"
 #include "core/server/groups/open/owed_answers.hpp"
 #include "core/server/groups/operation/groups.hpp"
@@ -43,6 +44,7 @@ class Operations {
     GroupBoards& boards;
     Groups& groups;
     Losses& losses;
+    EarlyMessages& early;
   };
   Operations(Loop& loop, OpenOperations& open, Rooms rooms);
 
@@ -90,10 +92,6 @@ class Operations {
   /// Operations that are under way between the nodes, as Fences::open_parts().
   std::vector<FencePart> open_parts() const;
 
-  /// Called when a construct has ended here, well or not.
-  void on_constructed(std::function<void(const std::string& name)> constructed) {
-    constructed_ = std::move(constructed);
-  }
   /// The namespace has ended here.
   void forget(const std::string& nspace);
   /// No collective begins from here on: the cluster ends.
@@ -151,7 +149,6 @@ class Operations {
   OpenOperations& open_;
   const Rooms rooms_;
   OwedAnswers owed_;
-  std::function<void(const std::string&)> constructed_;
   std::multiset<link::RankRuns> connected_;
   bool may_exchange_ = true;
   std::unique_ptr<Timer> rival_timer_;  ///< while one is with the other nodes
