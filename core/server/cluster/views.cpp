@@ -31,11 +31,15 @@ Key key_of(const End& end) {
   return {end.signature, end.generation};
 }
 
-/// Both in the order of their names.
-bool covers(const std::vector<GivenUp>& all, const std::vector<GivenUp>& some) {
-  return std::includes(all.begin(), all.end(), some.begin(), some.end(), [](const auto& a, const auto& b) {
+/// All in order.
+bool covers(const collectives::Unsettled& about, const std::set<NodeNumber>& lost,
+            const std::vector<GivenUp>& given_up) {
+  const auto is_before = [](const GivenUp& a, const GivenUp& b) {
     return std::pair(a.signature, a.generation) < std::pair(b.signature, b.generation);
-  });
+  };
+  const auto& all = about.given_up;
+  return std::includes(about.lost.begin(), about.lost.end(), lost.begin(), lost.end()) &&
+         std::includes(all.begin(), all.end(), given_up.begin(), given_up.end(), is_before);
 }
 
 }  // namespace
@@ -247,7 +251,7 @@ void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   newest_ = {request->number, from};
   patience_.reset();
   learn(request->about);
-  is_wanted_ |= !covers(request->about.given_up, engine_.given_up());
+  is_wanted_ |= !covers(request->about, lost_, engine_.given_up());
   reply(PMIX_SUCCESS, base::encode(report(request->about)));
 }
 

@@ -20,7 +20,8 @@
 // Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next
 //           lowest asks, as soon as a server with something undecided wants it; what an earlier leader's
 //           decision has ended at a server is then what has ended there.
-// Given up  A view is about what its request names: what a server gives up after it was asked wants another.
+// About     A view is about the losses that its request names, and what was given up: where a server knows of
+//           more, it wants another. A room may want one before a loss is known: that of a server that leaves.
 // Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, four times
 //           n messages and n results.
 // Threads   The server's loop.
