@@ -58,9 +58,10 @@ inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "
   return all;
 }
 
-/// The fabrics of a suite whose programs meet a fabric only through messages between servers and lose no
-/// node. tests/conformance holds that messages of all sizes arrive, in order, on each fabric; the suites over
-/// all four hold that servers exchange, read and lose nodes over each.
+/// The fabrics of a suite whose programs meet a fabric only through messages between servers, and through the
+/// news that a node is lost. tests/conformance holds that messages of all sizes arrive, in order, on each
+/// fabric; the suites over all four hold that servers exchange, read and lose nodes over each
+/// (ClusterTest.node_dies), and what servers do about a message or a loss does not depend on the fabric.
 inline std::vector<std::string> two_fabrics() {
   return fabrics({"shm", "tcp"});
 }
@@ -81,5 +82,7 @@ class ClusterTest : public Multiproc, public ::testing::WithParamInterface<std::
     cluster.finish();
   }
 };
+/// Over two_fabrics().
+class ClusterMessageTest : public ClusterTest {};
 
 }  // namespace weft::test

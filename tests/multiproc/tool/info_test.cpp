@@ -324,7 +324,12 @@ class InfoTest : public Multiproc, public ::testing::WithParamInterface<std::str
   Variables over() const { return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}}; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::ValuesIn(fabrics({"shm", "ofi", "ucx"})),
+/// What the fabric itself decides: reads of cards, and when a node is lost.
+class FabricInfoTest : public InfoTest {};
+
+INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::ValuesIn(two_fabrics()),
+                         [](const auto& transport) { return transport.param; });
+INSTANTIATE_TEST_SUITE_P(Over, FabricInfoTest, ::testing::ValuesIn(fabrics({"shm", "ofi", "ucx"})),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(InfoTest, names_the_missing_ranks_and_their_nodes_whichever_node_is_asked) {
@@ -372,7 +377,7 @@ TEST_P(InfoTest, a_node_tells_its_part_in_a_fence_that_it_has_not_heard_of) {
   cluster.finish();
 }
 
-TEST_P(InfoTest, direct_modex_is_reads_and_no_requests) {
+TEST_P(FabricInfoTest, direct_modex_is_reads_and_no_requests) {
   Cluster cluster(3, Segment::mapped, "sparse_gets", over());
   for (auto& node : cluster.nodes) node.tell("listen");
   for (auto& node : cluster.nodes) node.expect("done");
@@ -389,7 +394,7 @@ TEST_P(InfoTest, direct_modex_is_reads_and_no_requests) {
   cluster.finish();
 }
 
-TEST_P(InfoTest, of_a_card_that_was_read_before_only_the_news_are_read) {
+TEST_P(FabricInfoTest, of_a_card_that_was_read_before_only_the_news_are_read) {
   Cluster cluster(2, Segment::mapped, "growing_cards", over());
   for (auto& node : cluster.nodes) node.tell("listen");
   for (auto& node : cluster.nodes) node.expect("done");
@@ -433,7 +438,7 @@ TEST_P(InfoTest, a_node_that_is_stopped_is_silent_and_the_report_comes_all_the_s
   EXPECT_TRUE(holds(report, "cluster wide-cluster: 3 nodes")) << report;
 }
 
-TEST_P(InfoTest, a_node_that_is_lost_is_said_to_be) {
+TEST_P(FabricInfoTest, a_node_that_is_lost_is_said_to_be) {
   Cluster cluster(3, Segment::mapped, "node_dies", over());
   for (auto& node : cluster.nodes) node.tell("listen");
   for (auto& node : cluster.nodes) node.expect("ready");

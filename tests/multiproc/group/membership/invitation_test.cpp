@@ -98,7 +98,7 @@ TEST_P(ClusterInvitationTest, what_is_stuck_is_reported_with_the_missing_ranks) 
 }
 
 class InvitationLossTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, InvitationLossTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, InvitationLossTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 void lose_the_first(Cluster& cluster) {
@@ -124,9 +124,6 @@ TEST_P(InvitationLossTest, the_leaders_node_dies_and_a_process_aborts) {
 }
 /// Only the last node has heard that the group is made.
 TEST_P(InvitationLossTest, the_leaders_node_dies_while_it_replies) {
-  if (GetParam() == "ucx")
-    GTEST_SKIP() << "UCX 1.13 may abort a process whose peer dies while a long message is under way: "
-                    "docs/known_limits.md";
   auto variables = over();
   variables.emplace_back("WEFT_LOST_AFTER",
                          "600");  // the node that is stopped is not lost, however long the reply takes
