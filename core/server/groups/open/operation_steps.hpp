@@ -30,8 +30,9 @@ enum class OperationEvent : std::uint8_t {
   passed,     ///< the same: it was other nodes' alone, or of other members, and none of this operation
   shrunk,     ///< it has ended with a lost node, and all that are left go on
   unsure,     ///< the same, and this server asks the handlers of members whether they do
+  withdrawn,  ///< the same; it was for members that have ended, and one that may call has joined since
 };
-inline constexpr int operation_events = 12;
+inline constexpr int operation_events = 13;
 
 enum class OperationAction : std::uint8_t {
   none,
@@ -42,6 +43,7 @@ enum class OperationAction : std::uint8_t {
   refuse,    ///< the next attempt is refused, and so fails at all nodes, unless another has ended it before
   stop,      ///< the attempt is aborted at all nodes; its end comes as an event
   ask,       ///< handlers are asked
+  drop,      ///< no participant of this node has called, and nothing follows
 };
 
 struct OperationRow {
@@ -70,6 +72,7 @@ inline constexpr OperationRow operation_rows[] = {
     {OperationState::with_nodes, OperationEvent::shrunk, OperationAction::exchange,
      OperationState::with_nodes},
     {OperationState::with_nodes, OperationEvent::unsure, OperationAction::ask, OperationState::asking},
+    {OperationState::with_nodes, OperationEvent::withdrawn, OperationAction::drop, OperationState::ended},
 
     // The others have begun the next attempt, and wait for this node's part in it.
     {OperationState::asking, OperationEvent::late, OperationAction::refuse, OperationState::refusing},

@@ -48,6 +48,7 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
   if (has_ended) open_.erase(operation);
   switch (action) {
     case OperationAction::none:
+    case OperationAction::drop:
       return;
     case OperationAction::exchange:
       return exchange(operation);
@@ -140,10 +141,12 @@ void Operations::watch_rivals() {
 
 void Operations::exchanged(const OperationRef& operation, CardExchange::End ended) {
   rooms_.groups.table().settle();
-  if (ended.status == Exchanges::rivals && adjust(*operation)) {
+  const bool is_withdrawn = ended.status != PMIX_SUCCESS && may_be_called(*operation);
+  if (ended.status == Exchanges::rivals && (is_withdrawn || adjust(*operation))) {
     if (operation->key) rooms_.exchanges.go_over(*operation->key);
-    return step(operation, OperationEvent::passed);
+    return step(operation, is_withdrawn ? OperationEvent::withdrawn : OperationEvent::passed);
   }
+  if (is_withdrawn) return step(operation, OperationEvent::withdrawn);
   // As on one node, it was no part of this attempt.
   if (operation->was_over && is_passed_over(ended.status) && !is_of_ended_group(*operation))
     return step(operation, OperationEvent::passed);

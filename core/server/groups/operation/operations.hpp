@@ -121,6 +121,7 @@ class Operations {
   void set_timer(const OperationRef& operation);
 
   bool is_of_members(const Operation& operation) const;
+  bool may_be_called(const Operation& operation) const;
   pmix_status_t failed(const Operation& operation, pmix_status_t why);
   pmix_status_t refuse_among(const OperationName& name, const Procs& set, pmix_status_t why);
   pmix_status_t refuse_next(const Participants& participants, pmix_status_t why);

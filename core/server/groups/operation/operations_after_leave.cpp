@@ -21,6 +21,18 @@ bool Operations::is_of_members(const Operation& operation) const {
   return operation.is_of_group() && !operation.is_constructed() && !is_by_host(operation);
 }
 
+/// This node takes part for members that have ended, and one that may call has joined since: its call begins
+/// the operation.
+bool Operations::may_be_called(const Operation& operation) const {
+  const auto* group =
+      operation.arrived.empty() ? rooms_.groups.table().find(operation.name.group) : nullptr;
+  if (group == nullptr) return false;
+  const auto here = rooms_.groups.local_members(*group);
+  return std::any_of(here.begin(), here.end(), [&](const pmix_proc_t& proc) {
+    return !contains(operation.lost, proc) && rooms_.jobs.connection_of(proc) != nullptr;
+  });
+}
+
 void Operations::lose_member(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
   owed_.leave(group, gone);
   for (const auto kind : {Operation::Kind::group_fence, Operation::Kind::destruct})
