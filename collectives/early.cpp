@@ -62,8 +62,8 @@ void EarlyMessages::lose(const Key& key) noexcept {
   static_cast<void>(take(key));
 }
 
-void EarlyMessages::end(const Key& key, NodeNumber from, Errc why) noexcept {
-  if (entries_.count(key) == 0) return;
+void EarlyMessages::end(const Key& key, NodeNumber from, Errc why, bool is_news) noexcept {
+  if (!is_news && entries_.count(key) == 0) return;
   keep_end(from, {.signature = key.first,
                   .generation = key.second,
                   .blocks = {},

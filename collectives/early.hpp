@@ -40,7 +40,8 @@ class EarlyMessages {
   /// Takes the messages that were kept for a collective; their bytes are free for others again.
   Kept take(const Key& key) noexcept;
   /// What is kept of a collective is of no use any more: it has failed, as this node `from` says, too.
-  void end(const Key& key, NodeNumber from, Errc why) noexcept;
+  /// is_news: the end is kept also where nothing is kept of it.
+  void end(const Key& key, NodeNumber from, Errc why, bool is_news = false) noexcept;
   /// A node is lost: no collective with it comes to use what it has sent. What has failed has.
   void lose_node(NodeNumber node) noexcept;
   /// How one has failed elsewhere.

@@ -389,10 +389,11 @@ void Engine::settle(const End& how, Contributions* contributions) {
 /// failed; where it goes on as another they meet there.
 void Engine::settle_early(const End& how) {
   const Key key{how.signature, how.generation};
-  if (how.after_loss < AfterLoss::asks && how.first != MessageHeader::no_node)
-    early_.end(key, how.first, how.error);
-  else
-    static_cast<void>(early_.take(key));
+  const bool goes_on = how.after_loss >= AfterLoss::asks || how.first == MessageHeader::no_node;
+  if (goes_on) return static_cast<void>(early_.take(key));
+  const auto like = open_.lower_bound({{how.signature.high, 0}, 0});
+  const bool is_rival = like != open_.end() && like->first.first.high == how.signature.high;
+  early_.end(key, how.first, how.error, is_rival);
 }
 
 std::vector<Engine::Rival> Engine::rivals_of(const Signature& signature) const {

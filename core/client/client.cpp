@@ -237,8 +237,9 @@ Result<void> Client::enter(std::uint64_t job) {
   job_.control.connection = connection_.get();
   job_.view = *view;
   job_.wait = wait_policy(job_.view, board, h.nodes > 1, 0);
-  fences_->attach(job_.segment, job_.view, board, job_.local, job_.control);
-  group_meetings_->attach(job_.segment, job_.view, job_.control);
+  const JobBoards boards{&job_.segment, job_.view, &job_.control};
+  fences_->attach(boards, board, job_.local);
+  group_meetings_->attach(boards);
   return {};
 }
 

@@ -77,7 +77,7 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<BootstrapCall>(to, "bootstrap_call", {&call});
   const BootstrapReply members{BootstrapReply::Outcome::ended, PMIX_SUCCESS, runs};
   add<BootstrapReply>(to, "bootstrap_reply", {&members});
-  const ViewItems<BootstrapItem> bootstraps{{{true, "g", {runs}}}};
+  const ViewItems<BootstrapItem> bootstraps{{{true, "g", {runs}, PMIX_ERR_TIMEOUT, {call}}}};
   add<ViewItems<BootstrapItem>>(to, "bootstrap_items", {&bootstraps});
 }
 

@@ -90,11 +90,22 @@ class Check {
       // All members may have finalized, or left.
       const auto& operation = schedule_.operations[i];
       const bool is_open = (operation.kind == Kind::join && may_be_empty(operation.group)) ||
+                           (operation.kind == Kind::join && operation.refuses && end != nullptr &&
+                            end->is_made() && may_be_invited(operation.group, rank)) ||
                            (operation.kind == Kind::get && operation.late);  // handlers.cpp
       if (end == nullptr || is_open || end->status == expected_of(i, rank)) continue;
       violates(fmt::format("operation {} has ended with {} at rank {}, and nothing was lost", i,
                            to_text(*end), rank));
     }
+  }
+
+  /// Then it may be a member before its own join is looked at.
+  bool may_be_invited(const std::string& group, Rank rank) const {
+    const auto& all = schedule_.operations;
+    return std::any_of(all.begin(), all.end(), [&](const Operation& each) {
+      return each.kind == Kind::invite && each.group == group &&
+             std::binary_search(each.members.begin(), each.members.end(), rank);
+    });
   }
 
   bool may_be_empty(const std::string& group) const {

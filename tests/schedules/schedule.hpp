@@ -98,7 +98,7 @@ struct Bounds {
   bool draws_pauses = false;
   // Without losses these are drawn in any case:
   bool draws_bootstraps = false;
-  bool reuses_names = false;  ///< of groups that have ended
+  bool reuses_names = true;  ///< of groups that have ended
 };
 
 /// What messages and reads cost in a drawn schedule, without jitter.

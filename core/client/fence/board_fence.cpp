@@ -114,10 +114,15 @@ void BoardFence::board_moved() {
   }
 }
 
-std::byte* writable_slot(shm::SegmentWindows& segment, const store::JobView& job, store::BoardNumber number) {
-  const auto slot = store::pool_slot(job.header(), number);
-  if (!slot || !segment.clients.make_writable(slot->offset, slot->bytes)) return nullptr;
-  return segment.clients.base() + slot->offset;
+std::shared_ptr<BoardFence> BoardFence::open(const JobBoards& boards, Place offered, Connection& connection) {
+  const auto& [segment, job, control] = boards;
+  const auto slot = store::pool_slot(job.header(), offered.number);
+  const bool is_sound = slot && offered.incarnation != 0 && offered.me < store::most_pool_members;
+  if (!is_sound || !segment->clients.make_writable(slot->offset, slot->bytes)) return nullptr;
+  auto& board = store::Board::at(segment->clients.base() + slot->offset);
+  offered.board = &board;
+  return std::make_shared<BoardFence>(offered, *control,
+                                      wait_policy(job, board, board.remote(), board.members()), connection);
 }
 
 shm::WaitPolicy wait_policy(const store::JobView& job, const store::Board& board, bool remote,

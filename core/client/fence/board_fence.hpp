@@ -18,12 +18,19 @@
 
 namespace weft::client {
 
+/// The boards in the memory of this process's job; empty without the segment.
+struct JobBoards {
+  shm::SegmentWindows* segment = nullptr;
+  store::JobView job{};
+  Control* control = nullptr;
+};
+
 class BoardFence : public std::enable_shared_from_this<BoardFence> {
  public:
   using Deadline = std::optional<Connection::Clock::time_point>;
   using Ticket = store::BoardMember::Entry;
   struct Place {
-    store::Board* board;
+    store::Board* board = nullptr;
     store::BoardNumber number = store::own_job_board;
     std::uint32_t me;
     store::Incarnation incarnation = 0;
@@ -39,6 +46,12 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
         policy_(policy),
         connection_(connection) {}
 
+  /// A place that the server has offered, in a slot of the pool, which becomes writable when this process
+  /// becomes a member, not before. Null: there is no such slot, or no memory.
+  static std::shared_ptr<BoardFence> open(const JobBoards& boards, Place offered, Connection& connection);
+
+  store::Board& board() const noexcept { return member_.board(); }
+  store::BoardNumber number() const noexcept { return number_; }
   /// The host of the server carries its fences.
   bool is_by_host() const noexcept { return member_.board().by_host(); }
   /// Every fence begins here, in the caller's order. wants: what is to travel to other nodes; on this one it
@@ -80,10 +93,6 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   Connection& connection_;
   std::list<Async> open_;  // the connection's thread only
 };
-
-/// A slot of the pool in the job's memory, which becomes writable when this process becomes a member, not
-/// before. Null: there is no such slot, or no memory.
-std::byte* writable_slot(shm::SegmentWindows& segment, const store::JobView& job, store::BoardNumber number);
 
 /// How a process of that job waits at that board. remote: some of its members are on other nodes; members:
 /// how many are here, 0 for the job's own.

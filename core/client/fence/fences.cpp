@@ -75,16 +75,17 @@ Reply reply_of(const Result<link::Frame>& frame) {
 
 }  // namespace
 
-void Fences::attach(shm::SegmentWindows& segment, const store::JobView& job, store::Board& board,
-                    std::uint32_t local, Control& control) {
-  segment_ = &segment;
-  job_ = job;
-  control_ = &control;
+void Fences::attach(const JobBoards& boards, store::Board& board, std::uint32_t local) {
+  job_ = boards.job;
   job_fence_ = std::make_shared<BoardFence>(
-      BoardFence::Place{.board = &board, .me = local, .next = board.open_generation()}, control,
-      wait_policy(job, board, job.header().nodes > 1, 0), connection_);
-  set_fences_ =
-      std::make_unique<SetFences>([this](const link::BoardOffer& offer) { return open_board(offer); });
+      BoardFence::Place{.board = &board, .me = local, .next = board.open_generation()}, *boards.control,
+      wait_policy(job_, board, job_.header().nodes > 1, 0), connection_);
+  set_fences_ = std::make_unique<SetFences>([this, boards](const link::BoardOffer& offer) {
+    return BoardFence::open(
+        boards,
+        {.number = offer.board, .me = offer.member, .incarnation = offer.incarnation, .next = offer.next},
+        connection_);
+  });
 }
 
 /// Is this set of processes all of the caller's job? Then the job's board serves it, however the caller spelt
@@ -213,21 +214,6 @@ pmix_status_t Fences::send_fence(const std::shared_ptr<SetFence>& set, const Fen
                         done(reply.status);
                       });
   return PMIX_SUCCESS;
-}
-
-/// The place at a board that the server offered.
-std::shared_ptr<BoardFence> Fences::open_board(const link::BoardOffer& offer) {
-  if (offer.member >= store::most_pool_members || offer.incarnation == 0) return nullptr;
-  auto* const memory = writable_slot(*segment_, job_, offer.board);
-  if (memory == nullptr) return nullptr;
-  auto& board = store::Board::at(memory);
-  return std::make_shared<BoardFence>(BoardFence::Place{.board = &board,
-                                                        .number = offer.board,
-                                                        .me = offer.member,
-                                                        .incarnation = offer.incarnation,
-                                                        .next = offer.next},
-                                      *control_, wait_policy(job_, board, board.remote(), board.members()),
-                                      connection_);
 }
 
 void Fences::board_moved(store::BoardNumber board) {

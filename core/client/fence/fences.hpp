@@ -20,10 +20,9 @@ class Fences {
   Fences(const pmix_proc_t& self, Connection& connection, bool is_alone)
       : self_(self), connection_(connection), is_alone_(is_alone) {}
 
-  /// Before the first fence. This process is member `local` of the board of its job in the segment; the
-  /// arguments that are references outlive this object.
-  void attach(shm::SegmentWindows& segment, const store::JobView& job, store::Board& board,
-              std::uint32_t local, Control& control);
+  /// Before the first fence. This process is member `local` of the board of its job, which outlives this
+  /// object, as the boards do.
+  void attach(const JobBoards& boards, store::Board& board, std::uint32_t local);
 
   /// Blocks until the set has met. nprocs 0: the whole job. The status is the fence's; PMIX_ERR_BAD_PARAM: a
   /// directive that makes no sense; PMIX_ERR_LOST_CONNECTION: the server is gone. Cost: BoardFence::wait(),
@@ -58,16 +57,13 @@ class Fences {
                                              Done&& done, pmix_status_t& started);
   pmix_status_t send_fence(const std::shared_ptr<SetFence>& set, const FenceCall& call,
                            std::function<void(pmix_status_t)> done);
-  std::shared_ptr<BoardFence> open_board(const link::BoardOffer& offer);
 
   const pmix_proc_t self_;
   Connection& connection_;
   const bool is_alone_;
 
   // Empty until attach().
-  shm::SegmentWindows* segment_ = nullptr;
   store::JobView job_;
-  Control* control_ = nullptr;
   std::shared_ptr<BoardFence> job_fence_;
   std::unique_ptr<SetFences> set_fences_;
 };

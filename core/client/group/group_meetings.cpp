@@ -30,16 +30,10 @@ std::optional<data::Timeout> timeout_if_simple(store::GroupAct act, bool is_remo
 
 }  // namespace
 
-void GroupMeetings::attach(shm::SegmentWindows& segment, const store::JobView& job, Control& control) {
-  segment_ = &segment;
-  job_ = job;
-  control_ = &control;
-}
-
 /// The library's own thread has other work while it waits, and what a program drives by calls has no thread
 /// for it.
 bool GroupMeetings::may_block() const noexcept {
-  return segment_ != nullptr && !connection_.on_thread() && !connection_.is_driven_by_calls();
+  return boards_.segment != nullptr && !connection_.on_thread() && !connection_.is_driven_by_calls();
 }
 
 template <class Matches>
@@ -107,33 +101,29 @@ void GroupMeetings::write_record(const Seat& seat, BoardFence::Ticket& ticket, A
   if (seat.ledger == nullptr) return;
   if (!seat.ledger->write(ticket.generation, act, name)) ticket.tag = no_tag;
   if (seat.ledger->is_reader_due(ticket.generation))
-    control_->notify(store::NoticeKind::group_records, seat.number);
+    boards_.control->notify(store::NoticeKind::group_records, seat.board->number());
 }
 
 void GroupMeetings::take_seat(Procs procs, const link::GroupMembers& offer) {
-  if (offer.board == store::own_job_board || segment_ == nullptr) return;
+  if (boards_.segment == nullptr) return;
   const auto me = link::place_in(offer.cells, self_);
   const auto here = link::count_of(offer.cells);
-  if (!me || here > store::most_group_members || offer.incarnation == 0) return;
-  auto* const memory = writable_slot(*segment_, job_, offer.board);
-  if (memory == nullptr) return;
-  auto& board = store::Board::at(memory);
-  const bool is_remote = offer.cells != offer.runs;
-  auto fence = std::make_shared<BoardFence>(
-      BoardFence::Place{.board = &board,
-                        .number = offer.board,
-                        .me = static_cast<std::uint32_t>(*me),
-                        .incarnation = offer.incarnation,
-                        .next = offer.next,
-                        .alike = static_cast<std::uint32_t>(here)},
-      *control_, wait_policy(job_, board, is_remote, static_cast<std::uint32_t>(here)), connection_);
-  auto* const ledger = *me == 0 ? &store::GroupLedger::at(memory + store::group_ledger_at) : nullptr;
+  if (!me || here > store::most_group_members) return;
+  auto board = BoardFence::open(boards_,
+                                {.number = offer.board,
+                                 .me = static_cast<std::uint32_t>(*me),
+                                 .incarnation = offer.incarnation,
+                                 .next = offer.next,
+                                 .alike = static_cast<std::uint32_t>(here)},
+                                connection_);
+  if (board == nullptr) return;
+  auto* const ledger = *me == 0 ? &store::ledger_of(board->board()) : nullptr;
   const std::lock_guard lock(mutex_);
   std::erase_if(
       seats_, [&](const SeatRef& seat) { return seat->members == offer.runs || seat->array.matches(procs); });
   if (seats_.size() == most_seats) seats_.erase(seats_.begin());
   seats_.push_back(std::make_shared<Seat>(
-      Seat{ProcList(procs), offer.runs, is_remote, std::move(fence), offer.board, ledger}));
+      Seat{ProcList(procs), offer.runs, offer.cells != offer.runs, std::move(board), ledger}));
 }
 
 }  // namespace weft::client

@@ -48,7 +48,8 @@ class GroupMeetings {
 
   GroupMeetings(const pmix_proc_t& self, Connection& connection) : self_(self), connection_(connection) {}
   /// REQUIRES: before the first operation that may use a board. Until then every operation is a message.
-  void attach(shm::SegmentWindows& segment, const store::JobView& job, Control& control);
+  /// What the boards refer to outlives this object.
+  void attach(const JobBoards& boards) { boards_ = boards; }
 
   /// members: gets the group's, by group rank, if it has ended.
   Outcome construct(std::string_view name, Procs procs, const data::Infos& directives,
@@ -67,7 +68,6 @@ class GroupMeetings {
     link::RankRuns members;
     bool is_remote;  ///< some of them are on other nodes
     std::shared_ptr<BoardFence> board;
-    store::BoardNumber number;
     store::GroupLedger* ledger;  ///< null: another member writes it
   };
   using SeatRef = std::shared_ptr<Seat>;
@@ -85,10 +85,7 @@ class GroupMeetings {
   const pmix_proc_t self_;
   Connection& connection_;
 
-  // Empty until attach().
-  shm::SegmentWindows* segment_ = nullptr;
-  store::JobView job_;
-  Control* control_ = nullptr;
+  JobBoards boards_;  ///< empty until attach()
 
   mutable std::mutex mutex_;    // guards the rest
   std::vector<SeatRef> seats_;  ///< the one that was taken last at the end

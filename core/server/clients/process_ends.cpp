@@ -96,8 +96,12 @@ void ProcessEnds::node_lost(NodeNumber node, const std::string& why) {
   rooms_.events.announce_lost_node(node, cluster_.servers().name_of(node), why);
   rooms_.cards.node_lost(node);
   rooms_.jobs.each([&](const Job& job) {
-    for (const auto rank : job.view().ranks_on(node))
-      remote_process_ended({link::make_proc(job.nspace, rank), true}, node);
+    for (const auto rank : job.view().ranks_on(node)) {
+      const auto proc = link::make_proc(job.nspace, rank);
+      remote_process_ended({proc, true}, node);
+      // One that has died before was invited since, and its server would have answered for it.
+      rooms_.invitations.lose(proc);
+    }
   });
 }
 

@@ -22,17 +22,16 @@ std::byte* aligned(std::byte* memory) {
 
 }  // namespace
 
-FenceBoard::FenceBoard(Shape shape, store::ServerBoard& board, store::BoardNumber number,
-                       store::Incarnation incarnation)
-    : shape_(std::move(shape)), board_(board), number_(number), incarnation_(incarnation) {}
+FenceBoard::FenceBoard(Shape shape, const store::SetBoard& at) : SetBoard(at), shape_(std::move(shape)) {}
 
-FenceBoard::FenceBoard(Shape shape)
-    : shape_(std::move(shape)),
-      memory_(private_memory(shape_.members.size())),
-      board_(store::ServerBoard::create(aligned(memory_.get()),
-                                        static_cast<std::uint32_t>(shape_.members.size()), shape_.is_remote)),
-      number_(store::own_job_board),
-      incarnation_(0) {}
+FenceBoard::FenceBoard(Shape shape) : FenceBoard(private_memory(shape.members.size()), std::move(shape)) {}
+
+FenceBoard::FenceBoard(std::unique_ptr<std::byte[]> memory, Shape&& shape)
+    : SetBoard(store::ServerBoard::create(aligned(memory.get()),
+                                          static_cast<std::uint32_t>(shape.members.size()), shape.is_remote),
+               store::own_job_board, 0, shape.members.size(), shape.is_remote),
+      shape_(std::move(shape)),
+      memory_(std::move(memory)) {}
 
 std::optional<std::uint32_t> FenceBoard::member_of(std::string_view nspace, std::uint32_t local) const {
   const auto& members = shape_.members;
@@ -48,7 +47,7 @@ std::optional<std::uint32_t> FenceBoard::member_of(std::string_view nspace, std:
 bool FenceBoard::has_arrived(std::string_view nspace, std::uint32_t local,
                              store::Generation generation) const {
   const auto member = member_of(nspace, local);
-  return member && board_.arrived(*member, generation);
+  return member && board().arrived(*member, generation);
 }
 
 void FenceBoard::begin_at(std::uint32_t member, store::Generation next) {
@@ -64,8 +63,8 @@ void FenceBoard::begin_anew(std::uint32_t member) {
 /// A member that was at the board by itself goes on after the last generation at which it arrived.
 store::Generation FenceBoard::first_generation(std::uint32_t member) {
   const auto known = first_.extract(member);
-  if (known.empty()) return board_.open_generation();
-  const auto after = board_.cell(member).arrived.load(std::memory_order_acquire) + 1;  // BD.A2 <- A1
+  if (known.empty()) return board().open_generation();
+  const auto after = board().cell(member).arrived.load(std::memory_order_acquire) + 1;  // BD.A2 <- A1
   return static_cast<std::int32_t>(after - known.mapped()) > 0 ? after : known.mapped();
 }
 
@@ -73,7 +72,7 @@ FenceBoard::Request* FenceBoard::enter(std::uint32_t member, const ConnectionRef
                                        std::uint64_t tag, store::Wants wants) {
   auto& stand_in = stand_ins_[member];
   if (!stand_in) {
-    stand_in = std::make_unique<StandIn>(board_, member, incarnation_, first_generation(member));
+    stand_in = std::make_unique<StandIn>(board(), member, incarnation(), first_generation(member));
   }
   const auto entry = stand_in->at.enter(wants);
   if (!entry) return nullptr;
@@ -110,10 +109,10 @@ bool FenceBoard::step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& 
   // Where the generation is still open, the member is lost or the board broken: it begins where the others
   // do.
   const auto generation = request.entry.generation;
-  const bool is_over = board_.outcome(generation) != store::Board::Outcome::open;
+  const bool is_over = board().outcome(generation) != store::Board::Outcome::open;
   ended.push_back({std::move(request.connection), request.tag, *step.status, at.me(), generation,
                    is_turned_away, stand_in.requests.size() == 1,
-                   is_over ? generation + 1 : board_.open_generation()});
+                   is_over ? generation + 1 : board().open_generation()});
   stand_in.requests.pop_front();
   return true;
 }

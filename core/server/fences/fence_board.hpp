@@ -22,11 +22,11 @@
 #include "core/server/fences/stuck.hpp"
 #include "core/server/jobs/jobs.hpp"
 #include "core/store/boards/board_member.hpp"
-#include "core/store/segment/board_pool.hpp"
+#include "core/store/segment/set_boards.hpp"
 
 namespace weft::server {
 
-class FenceBoard {
+class FenceBoard : public store::SetBoard {
  public:
   /// A local member; its place in the list is its cell.
   struct Member {
@@ -58,27 +58,17 @@ class FenceBoard {
     bool is_remote = false;  ///< other nodes take part
   };
 
-  /// board: in the segment, under that number and incarnation.
-  FenceBoard(Shape shape, store::ServerBoard& board, store::BoardNumber number,
-             store::Incarnation incarnation);
+  /// In the segment.
+  FenceBoard(Shape shape, const store::SetBoard& at);
   /// Without a place in the segment.
   explicit FenceBoard(Shape shape);
 
   const Participants& procs() const noexcept { return shape_.procs; }
-  bool is_remote() const noexcept { return shape_.is_remote; }
-  /// Whether the fence's board is a slot of the pool.
-  bool is_pooled() const noexcept { return number_ != store::own_job_board; }
   bool is_of_job() const noexcept { return memory_ == nullptr && !is_pooled(); }
-  store::ServerBoard& board() noexcept { return board_; }
-  store::BoardNumber number() const noexcept { return number_; }
-  store::Incarnation incarnation() const noexcept { return incarnation_; }
   std::vector<Member>& members() noexcept { return shape_.members; }
   std::optional<std::uint32_t> member_of(std::string_view nspace, std::uint32_t local) const;
 
-  bool is_full() const noexcept { return board_.arrived_count() == shape_.members.size(); }
-  store::Wants wanted() const noexcept {
-    return board_.wanted(static_cast<std::uint32_t>(shape_.members.size()));
-  }
+  store::Wants wanted() const noexcept { return board().wanted(cells()); }
   bool has_arrived(std::string_view nspace, std::uint32_t local, store::Generation generation) const;
   /// The server's stand-in takes the request's ticket. Nothing: the member is at the board itself.
   Request* enter(std::uint32_t member, const ConnectionRef& connection, std::uint64_t tag,
@@ -122,14 +112,12 @@ class FenceBoard {
     store::BoardMember at;
     std::deque<Request> requests;
   };
+  FenceBoard(std::unique_ptr<std::byte[]> memory, Shape&& shape);
   store::Generation first_generation(std::uint32_t member);
   bool step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& server_must_look);
 
   Shape shape_;
-  std::unique_ptr<std::byte[]> memory_;  ///< of a private board
-  store::ServerBoard& board_;
-  const store::BoardNumber number_;
-  const store::Incarnation incarnation_;
+  std::unique_ptr<std::byte[]> memory_;                          ///< of a private board
   std::map<std::uint32_t, std::unique_ptr<StandIn>> stand_ins_;  ///< by member
   std::map<std::uint32_t, store::Generation> first_;             ///< by member: where its stand-in begins
 };

@@ -29,8 +29,7 @@ Fences::Fences(Loop& loop, Jobs& jobs, CardExchange& cards, Cluster& cluster, Ex
       cards_(cards),
       exchanges_(exchanges),
       settings_(settings),
-      pool_(segment),
-      seen_(pool_.capacity()) {
+      boards_(segment, store::PoolPart::fences) {
   cluster.on(RequestType::fence_part,
              [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
 }
@@ -40,34 +39,34 @@ Fences::~Fences() = default;
 // ---- jobs and their processes
 
 void Fences::open_job(const Job& job) {
-  std::erase(boards_, board_of(job));  // of the same job where it lay before, at which no member has been
+  // Of the same job where it lay before, at which no member has been.
+  if (const auto before = board_of(job)) boards_.drop(before);
   FenceBoard::Shape shape{Participants(whole_job(job.nspace)), {}, job.view().nodes() > 1};
   for (std::uint32_t local = 0; local < job.view().header().local_capacity; ++local)
     shape.members.push_back({job.nspace, local});
-  boards_.push_back(
-      std::make_shared<FenceBoard>(std::move(shape), job.writer->board(), store::own_job_board, 0));
-  if (is_by_host(*boards_.back())) job.writer->board().hand_to_host();
+  const store::SetBoard at(job.writer->board(), store::own_job_board, 0, shape.members.size(),
+                           shape.is_remote);
+  const auto made = boards_.add(std::make_shared<FenceBoard>(std::move(shape), at));
+  if (is_by_host(*made)) job.writer->board().hand_to_host();
 }
 
 void Fences::close_job(const std::string& nspace) {
   // Processes of other namespaces may be in a fence with it.
-  const auto all = boards_;
-  for (const auto& fence : all) {
+  for (const auto& fence : boards_.copy()) {
     const Procs& procs = fence->procs();
     if (std::none_of(procs.begin(), procs.end(), [&](const auto& p) { return link::nspace_of(p) == nspace; }))
       continue;
     auto& members = fence->members();
     for (std::uint32_t member = 0; member < members.size() && !fence->is_of_job(); ++member)
       if (members[member].nspace == nspace) step(fence, FenceEvent::member_lost, {PMIX_ERR_UNREACH, member});
-    if (fence->is_pooled()) pool_.drop(fence->number());
-    std::erase(boards_, fence);
+    boards_.drop(fence);
   }
   cards_.forget(nspace);
   exchanges_.forget(nspace);
 }
 
 void Fences::join(const Job& job, std::uint32_t local) {
-  for (const auto& fence : std::vector<BoardRef>(boards_)) {
+  for (const auto& fence : boards_.copy()) {
     const auto member = fence->member_of(job.nspace, local);
     if (!member) continue;
     const bool is_back = std::exchange(fence->members()[*member].lost, PMIX_SUCCESS) != PMIX_SUCCESS;
@@ -85,7 +84,7 @@ void Fences::join(const Job& job, std::uint32_t local) {
 }
 
 void Fences::lose(const Job& job, std::uint32_t local, pmix_status_t status) {
-  for (const auto& fence : std::vector<BoardRef>(boards_)) {
+  for (const auto& fence : boards_.copy()) {
     const auto member = fence->member_of(job.nspace, local);
     if (!member) continue;
     fence->members()[*member].lost = status;
@@ -111,16 +110,11 @@ Fences::BoardRef Fences::board_of(const Job& job) const {
 }
 
 Fences::BoardRef Fences::find(const Procs& procs) const {
-  for (const auto& fence : boards_)
-    if (is_same(fence->procs(), procs)) return fence;
-  return nullptr;
+  return boards_.find_if([&](const FenceBoard& fence) { return is_same(fence.procs(), procs); });
 }
 
 Fences::BoardRef Fences::find(const Job& job, store::BoardNumber number) const {
-  if (number == store::own_job_board) return board_of(job);
-  for (const auto& fence : boards_)
-    if (fence->number() == number) return fence;
-  return nullptr;
+  return number == store::own_job_board ? board_of(job) : boards_.find(number);
 }
 
 /// The set's board; a new one where it has none. Null: a participant that this server has never heard of.
@@ -132,12 +126,10 @@ Fences::BoardRef Fences::open(const Procs& procs) {
     // Local ranks of a namespace may have been added since; a board that is in use goes on as it is.
     if (known->members().size() == shape->members.size() || !give_back(known)) return known;
   }
-  const auto slot = take_slot(*shape);
-  if (!slot) ++counters_.no_board;
-  auto made =
-      slot ? std::make_shared<FenceBoard>(std::move(*shape), pool_.at(*slot), *slot, pool_.incarnation(*slot))
-           : std::make_shared<FenceBoard>(std::move(*shape));
-  boards_.push_back(made);
+  const auto place = take_place(*shape);
+  if (!place) ++counters_.no_board;
+  const auto made = boards_.add(place ? std::make_shared<FenceBoard>(std::move(*shape), *place)
+                                      : std::make_shared<FenceBoard>(std::move(*shape)));
   if (is_by_host(*made)) made->board().hand_to_host();
   // A loss that is known at the board of a process's job holds here, too; a death weighs more than a
   // finalize, so deaths come first.
@@ -171,36 +163,22 @@ std::optional<FenceBoard::Shape> Fences::shape_of(const Participants& procs) con
   return out;
 }
 
-/// A slot of the pool. Where none is free: one whose set has not fenced since the last time that one was
-/// wanted.
-std::optional<store::BoardNumber> Fences::take_slot(const FenceBoard::Shape& shape) {
-  const auto members = static_cast<std::uint32_t>(shape.members.size());
+/// Nothing: the set has none in the segment.
+std::optional<store::SetBoard> Fences::take_place(const FenceBoard::Shape& shape) {
+  const auto& members = shape.members;
   // Each job has a memory of its own, so processes of several have none in which they could meet.
-  if (std::any_of(shape.members.begin(), shape.members.end(),
-                  [&](const auto& member) { return member.nspace != shape.members.front().nspace; }))
+  if (members.empty() || std::any_of(members.begin(), members.end(), [&](const auto& member) {
+        return member.nspace != members.front().nspace;
+      }))
     return std::nullopt;
-  for (std::size_t tried = 0; tried <= 2 * pool_.capacity() && members != 0; ++tried) {
-    const auto& job = jobs_.find(shape.members.front().nspace)->view();
-    if (const auto slot = pool_.take(job, members, shape.is_remote)) return slot;
-    if (members > store::most_pool_members || pool_.capacity() == 0) return std::nullopt;
-    const auto victim = next_victim_++ % pool_.capacity();
-    const auto number = static_cast<store::BoardNumber>(victim + 1);
-    if (!pool_.is_taken(number)) continue;
-    const auto now = pool_.at(number).open_generation();
-    if (std::exchange(seen_[victim], now) != now) continue;
-    const auto owner = std::find_if(boards_.begin(), boards_.end(),
-                                    [&](const BoardRef& b) { return b->number() == number; });
-    if (owner != boards_.end()) (void)give_back(BoardRef(*owner));
-  }
-  return std::nullopt;
+  return boards_.take(jobs_.find(members.front().nspace)->view(), members.size(), shape.is_remote,
+                      boards_.capacity(), [this](const BoardRef& fence) { return give_back(fence); });
 }
 
 /// False: a fence of the set is open.
 bool Fences::give_back(const BoardRef& fence) {
   if (fence->is_of_job() || fence->has_requests() || fence->state != FenceState::gathering) return false;
-  if (fence->is_pooled() && !pool_.give_back(fence->number())) return false;
-  std::erase(boards_, fence);
-  return true;
+  return boards_.give_back(fence);
 }
 
 bool Fences::means_whole_job(const Procs& procs, const ClientConnection& connection) const {
@@ -303,7 +281,7 @@ void Fences::look_at(const Job& job, store::BoardNumber number) {
 }
 
 void Fences::look_at_all(const Job& job) {
-  for (const auto& fence : std::vector<BoardRef>(boards_)) {
+  for (const auto& fence : boards_.copy()) {
     const auto& members = fence->members();
     if (std::any_of(members.begin(), members.end(), [&](const auto& m) { return m.nspace == job.nspace; }))
       look(fence);

@@ -95,14 +95,14 @@ class Fences {
   Counters counters() const;
 
  private:
-  using BoardRef = std::shared_ptr<FenceBoard>;
+  using BoardRef = store::SetBoards<FenceBoard>::Ref;
 
   BoardRef board_of(const Job& job) const;
   BoardRef find(const Procs& procs) const;
   BoardRef find(const Job& job, store::BoardNumber number) const;
   BoardRef open(const Procs& procs);
   std::optional<FenceBoard::Shape> shape_of(const Participants& procs) const;
-  std::optional<store::BoardNumber> take_slot(const FenceBoard::Shape& shape);
+  std::optional<store::SetBoard> take_place(const FenceBoard::Shape& shape);
   bool give_back(const BoardRef& fence);
   bool means_whole_job(const Procs& procs, const ClientConnection& connection) const;
 
@@ -141,11 +141,8 @@ class Fences {
   CardExchange& cards_;
   Exchanges& exchanges_;
   const Settings settings_;
-  store::BoardPool pool_;
   bool may_exchange_ = true;
-  std::vector<BoardRef> boards_;
-  std::vector<store::Generation> seen_;  ///< by pool slot: its open generation when it was last wanted back
-  std::size_t next_victim_ = 0;
+  store::SetBoards<FenceBoard> boards_;
   Counters counters_;
 };
 

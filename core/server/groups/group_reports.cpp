@@ -4,44 +4,73 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/server/fences/local_part.hpp"
+
 namespace weft::server {
 
 GroupReports::GroupReports(Rooms rooms) : rooms_(rooms) {
-  rooms_.peers.on(RequestType::group_part,
-                  [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
+  rooms_.peers.on(RequestType::group_part, *this, &GroupReports::answer_part);
+}
+
+void GroupReports::each_kept(const SeeWait& see) const {
+  rooms_.invitations.each_wait(see);
+  rooms_.memberships.each_wait(see);
+  rooms_.bootstraps.each_wait(see);
+}
+
+/// As this node sees it.
+FencePart GroupReports::part_of(const KeptWait& wait) const {
+  const auto operation = to_text(wait.name.operation);
+  auto out = local_part(rooms_.jobs, link::procs_of(wait.name.procs).value_or(Procs()), wait.name,
+                        [&](const Job& job, std::uint32_t local) {
+                          const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+                          return wait.has_come(proc) && !rooms_.questions.is_asked(proc, operation);
+                        });
+  out.remark = wait.remark;
+  out.set_age(rooms_.loop.now() - wait.since);
+  return out;
 }
 
 std::vector<FencePart> GroupReports::open_parts() const {
   auto out = rooms_.operations.open_parts();
-  std::ranges::move(rooms_.invitations.open_parts(), std::back_inserter(out));
-  std::ranges::move(rooms_.memberships.open_parts(), std::back_inserter(out));
-  std::ranges::move(rooms_.bootstraps.open_parts(), std::back_inserter(out));
+  each_kept([&](const KeptWait& wait) { out.push_back(part_of(wait)); });
   std::ranges::move(rooms_.gatherings.open_parts(), std::back_inserter(out));
   return out;
 }
 
 std::vector<Fences::Waiting> GroupReports::waiting_for(std::chrono::seconds limit) {
-  auto out = rooms_.invitations.waiting_for(limit);
-  std::ranges::move(rooms_.memberships.waiting_for(limit), std::back_inserter(out));
-  std::ranges::move(rooms_.bootstraps.waiting_for(limit), std::back_inserter(out));
+  std::vector<Fences::Waiting> out;
+  each_kept([&](const KeptWait& wait) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(rooms_.loop.now() - wait.since);
+    if (wait.is_reported || age < limit) return;
+    wait.is_reported = true;
+    const auto by_node = rooms_.peers.by_node(link::procs_of(wait.name.procs).value_or(Procs()));
+    const bool is_between_nodes = by_node.size() > by_node.count(rooms_.peers.self());
+    out.push_back({part_of(wait), age, is_between_nodes, true, wait.also});
+  });
   std::ranges::move(rooms_.gatherings.waiting_for(limit), std::back_inserter(out));
   return out;
 }
 
+/// What another node's server keeps waits for processes of this one.
 std::optional<FencePart> GroupReports::part_in(const FenceName& name) const {
   if (!name.operation.is_kept_by_one_server()) return rooms_.gatherings.part_in(name);
   const auto procs = rooms_.jobs.procs_of(name.procs);
   if (!procs || rooms_.jobs.nodes_of(*procs).empty()) return std::nullopt;
-  return name.operation.kind == OperationName::Kind::bootstrap ? rooms_.bootstraps.part_in(name)
-                                                               : rooms_.invited.part_in(name);
+  const bool is_bootstrap = name.operation.kind == OperationName::Kind::bootstrap;
+  const auto operation = to_text(name.operation);
+  return local_part(rooms_.jobs, *procs, name, [&](const Job& job, std::uint32_t local) {
+    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+    if (is_bootstrap) return rooms_.bootstraps.has_called(name, proc);
+    return !rooms_.invited.is_awaited(name, proc) && !rooms_.questions.is_asked(proc, operation);
+  });
 }
 
 /// To a server that waits in the operation. Its question may end it here.
-void GroupReports::answer_part(Bytes body, const Rpc::Reply& reply) {
-  const auto name = decode<FenceName>(body);
-  const auto part = name ? part_in(*name) : std::nullopt;
-  if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
-  if (!name->operation.is_kept_by_one_server()) rooms_.gatherings.take_inquiry(*name);
+void GroupReports::answer_part(NodeNumber, FenceName name, const Rpc::Reply& reply) {
+  const auto part = part_in(name);
+  if (!part) return reply(PMIX_ERR_NOT_FOUND, {});
+  if (!name.operation.is_kept_by_one_server()) rooms_.gatherings.take_inquiry(name);
   reply(PMIX_SUCCESS, encode(*part));
 }
 

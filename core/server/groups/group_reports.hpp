@@ -18,8 +18,10 @@ namespace weft::server {
 class GroupReports {
  public:
   struct Rooms {
+    const Loop& loop;
     const Jobs& jobs;
     PeerCalls& peers;
+    const Questions& questions;
     Operations& operations;
     Gatherings& gatherings;
     Bootstraps& bootstraps;
@@ -39,7 +41,9 @@ class GroupReports {
   std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
 
  private:
-  void answer_part(Bytes body, const Rpc::Reply& reply);
+  void answer_part(NodeNumber from, FenceName name, const Rpc::Reply& reply);
+  void each_kept(const SeeWait& see) const;
+  FencePart part_of(const KeptWait& wait) const;
 
   const Rooms rooms_;
 };

@@ -2,6 +2,7 @@
 #include "core/store/segment/board_pool.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::store {
 namespace {
@@ -43,6 +44,17 @@ std::optional<BoardNumber> BoardPool::take(const JobView& job, std::uint32_t mem
   slot->incarnation = slot->incarnation % Board::last_incarnation + 1;
   slot->board->reopen(members, remote, slot->incarnation);
   return free;
+}
+
+std::optional<BoardNumber> BoardPool::victim() noexcept {
+  for (std::size_t tried = 0; tried < 2 * slots_.size(); ++tried) {
+    const auto at = next_victim_++ % slots_.size();
+    auto& slot = slots_[at];
+    if (slot.members == 0) continue;
+    const auto now = slot.board->open_generation();
+    if (std::exchange(slot.seen, now) == now) return static_cast<BoardNumber>(at) + first_;
+  }
+  return std::nullopt;
 }
 
 bool BoardPool::give_back(BoardNumber number) noexcept {

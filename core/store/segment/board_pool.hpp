@@ -24,6 +24,11 @@ std::optional<Area> pool_slot(const JobHeader& job, BoardNumber number) noexcept
 
 enum class PoolPart { fences, groups };
 
+/// board: of groups, in its slot.
+inline GroupLedger& ledger_of(Board& board) noexcept {
+  return GroupLedger::at(reinterpret_cast<std::byte*>(&board) + group_ledger_at);
+}
+
 /// The server's side; its loop thread only. Counts and incarnations are private: clients can write the area.
 class BoardPool {
  public:
@@ -31,11 +36,14 @@ class BoardPool {
   explicit BoardPool(shm::Segment& segment, PoolPart part = PoolPart::fences) noexcept;
 
   /// A board for a set of so many local members, all of this job. Nothing: too many of them, no memory, or no
-  /// slot is free; then give_back() one that has not been used for long.
+  /// slot is free; then the room makes space at the victim().
   std::optional<BoardNumber> take(const JobView& job, std::uint32_t members, bool remote) noexcept;
   /// False: a member has a fence open at the board, which stays. True: the board is closed, and another set
   /// may get the slot.
   bool give_back(BoardNumber number) noexcept;
+  /// A board at which no generation has ended since this was last asked, one after the other. Nothing: all
+  /// are in use, or there is none.
+  std::optional<BoardNumber> victim() noexcept;
   /// The job of the set ends, and its memory with it: the slot is free, whatever members do at the board.
   void drop(BoardNumber number) noexcept;
 
@@ -52,9 +60,11 @@ class BoardPool {
     std::uint32_t members = 0;  ///< 0: free
     Incarnation incarnation = 0;
     ServerBoard* board = nullptr;  ///< of the latest set
+    Generation seen = 0;           ///< open when victim() last looked
   };
   const BoardNumber first_;  // of this part
   std::vector<Slot> slots_;
+  std::size_t next_victim_ = 0;
 };
 
 }  // namespace weft::store

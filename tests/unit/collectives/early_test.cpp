@@ -132,6 +132,8 @@ TEST(EarlyMessages, of_one_that_has_failed_elsewhere_that_alone_is_kept) {
   ASSERT_EQ(second.messages.size(), 1u);
   EXPECT_EQ(second.messages[0].from, 6u);
   EXPECT_EQ(early.bytes(), 0u);
+  early.end(key_of(3), 6, Errc::peer_lost, true);
+  EXPECT_EQ(early.end_of(key_of(3)), Errc::peer_lost) << "a rival is open";
 }
 
 TEST(EarlyMessages, those_of_a_lost_node_go) {

@@ -14,53 +14,31 @@ using collectives::Outcome;
 
 // Not data::to_status(): the error says why the collective of all nodes has ended, and becomes the status of
 // their fences.
+struct Reason {
+  pmix_status_t status;
+  Errc code;
+};
+constexpr Reason reasons[] = {
+    {PMIX_ERR_TIMEOUT, Errc::timeout},
+    {PMIX_ERR_PROC_ABORTED, Errc::peer_lost},
+    {PMIX_ERR_UNREACH, Errc::unreachable},
+    {PMIX_ERR_OUT_OF_RESOURCE, Errc::no_space},
+    {PMIX_ERR_NOMEM, Errc::no_memory},
+    {PMIX_ERR_BAD_PARAM, Errc::invalid},  // also: some nodes want the cards to travel, others do not
+    {PMIX_ERR_UNPACK_FAILURE, Errc::corrupt},
+    {Exchanges::rivals, Errc::type_mismatch},
+    {Exchanges::changed, Errc::outside_scope},
+    {PMIX_GROUP_CONSTRUCT_ABORT, Errc::denied},
+};
 Errc code_of(pmix_status_t why) noexcept {
-  switch (why) {
-    case PMIX_ERR_TIMEOUT:
-      return Errc::timeout;
-    case PMIX_ERR_PROC_ABORTED:
-      return Errc::peer_lost;
-    case PMIX_ERR_UNREACH:
-      return Errc::unreachable;
-    case PMIX_ERR_OUT_OF_RESOURCE:
-      return Errc::no_space;
-    case PMIX_ERR_BAD_PARAM:
-      return Errc::invalid;
-    case Exchanges::rivals:
-      return Errc::type_mismatch;
-    case Exchanges::changed:
-      return Errc::outside_scope;
-    case PMIX_GROUP_CONSTRUCT_ABORT:
-      return Errc::denied;
-    default:
-      return Errc::canceled;
-  }
+  for (const auto& reason : reasons)
+    if (reason.status == why) return reason.code;
+  return Errc::canceled;
 }
 pmix_status_t status_of(Errc code) noexcept {
-  switch (code) {
-    case Errc::timeout:
-      return PMIX_ERR_TIMEOUT;
-    case Errc::peer_lost:
-      return PMIX_ERR_PROC_ABORTED;
-    case Errc::unreachable:
-      return PMIX_ERR_UNREACH;
-    case Errc::no_space:
-      return PMIX_ERR_OUT_OF_RESOURCE;
-    case Errc::no_memory:
-      return PMIX_ERR_NOMEM;
-    case Errc::invalid:  // some nodes want the cards to travel, others do not
-      return PMIX_ERR_BAD_PARAM;
-    case Errc::type_mismatch:
-      return Exchanges::rivals;
-    case Errc::outside_scope:
-      return Exchanges::changed;
-    case Errc::denied:
-      return PMIX_GROUP_CONSTRUCT_ABORT;
-    case Errc::corrupt:
-      return PMIX_ERR_UNPACK_FAILURE;
-    default:
-      return PMIX_ERROR;
-  }
+  for (const auto& reason : reasons)
+    if (reason.code == code) return reason.status;
+  return PMIX_ERROR;
 }
 
 }  // namespace
@@ -73,7 +51,9 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
     // A fence is named by its set alone, and has no rivals.
     const auto open = open_.find(key);
     const bool is_fence = open != open_.end() && open->second.procs.operation().is_fence();
-    if (is_fence || gone_over_.find(key) != nullptr)
+    // The sender may not know of a lost node yet: what it takes for a rival follows its own.
+    const Key own{rival->own_signature, rival->own_generation};
+    if (is_fence || gone_over_.find(key) != nullptr || gone_over_.find(own) != nullptr)
       return reply(PMIX_SUCCESS, base::encode(RivalReply{RivalReply::Outcome::gone_over}));
     pass_over({rival->own_signature, rival->own_generation});
     abort(key, rivals);

@@ -99,7 +99,8 @@ class Exchanges {
   /// more: it begins with the next generation.
   static constexpr pmix_status_t rivals = PMIX_ERR_TYPE_MISMATCH;
   void end_rivals(const Key& key);
-  /// A collective has ended with `rivals`, and this node goes on in the one of another set.
+  /// A collective has ended with `rivals`, or with a lost node, and this node goes on in the one of another
+  /// set.
   void go_over(const Key& key);
   /// A member has left the group that an operation was of: PMIX_ERR_UNREACH for the members that were in it.
   static constexpr pmix_status_t changed = PMIX_GROUP_LEFT;

@@ -27,12 +27,13 @@ struct Losses::Case {
 Losses::Losses(const Jobs& jobs, const OpenOperations& operations, PeerCalls& peers, Questions& questions,
                GroupEvents& events)
     : jobs_(jobs), operations_(operations), peers_(peers), questions_(questions), events_(events) {
-  peers_.on(RequestType::group_facts, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-    const auto construct = base::decode<FenceName>(body);
-    const auto set = construct ? jobs_.procs_of(construct->procs) : weft::fail(Errc::corrupt);
-    if (!set) return reply(PMIX_ERR_BAD_PARAM, {});
-    reply(PMIX_SUCCESS, base::encode(operations_.facts_of(construct->operation, *set)));
-  });
+  peers_.on(RequestType::group_facts, *this, &Losses::tell_facts);
+}
+
+void Losses::tell_facts(NodeNumber, FenceName construct, const Rpc::Reply& reply) {
+  const auto set = jobs_.procs_of(construct.procs);
+  if (!set) return reply(PMIX_ERR_BAD_PARAM, {});
+  reply(PMIX_SUCCESS, base::encode(operations_.facts_of(construct.operation, *set)));
 }
 
 void Losses::decide_each(Loss loss, Procs procs, Decided decided) {
@@ -52,11 +53,10 @@ void Losses::decide(Loss loss, Decided decided) {
   open->left = nodes.size();
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_facts, base::encode(open->loss.construct),
-                [this, open](pmix_status_t status, Bytes body) {
-                  const auto facts = base::decode<ConstructFacts>(body);
-                  if (status == PMIX_SUCCESS && facts) open->facts.add(*facts);
+                PeerCalls::expect<ConstructFacts>([this, open](const Result<ConstructFacts>& facts) {
+                  if (facts) open->facts.add(*facts);
                   if (--open->left == 0) collected(open);
-                });
+                }));
 }
 
 void Losses::collected(const CaseRef& open) {
@@ -78,11 +78,8 @@ void Losses::elected(const CaseRef& open, const std::vector<Questions::Vote>& vo
   const bool is_led = !election.leaders.empty();
   open->elected = std::move(election.leaders);
   for (const auto& run : link::runs_of(open->elected)) open->facts.leaders.push_back(run);
-  data::Infos more;
-  more.add(PMIX_GROUP_LEADER, data::Value::of(is_led));
-  const auto& source = is_led ? open->elected.front() : open->loss.proc;
-  events_.tell({PMIX_GROUP_LEADER_SELECTED, source, open->loss.group, nullptr, is_led ? &source : nullptr},
-               procs_or_none(open->facts.arrived), &more);
+  events_.tell_leader(open->loss.group, is_led ? &open->elected.front() : nullptr, open->loss.proc,
+                      procs_or_none(open->facts.arrived));
   if (open->loss.is_member) return open->decided({PMIX_SUCCESS, open->elected});
   ask(open);
 }
@@ -110,20 +107,16 @@ void Losses::ask(const CaseRef& open) {
 
 /// A handler has given it up for all. Those that have called hear of it besides the status of their calls.
 void Losses::abort(const CaseRef& open) {
-  data::Infos more;
-  more.add(PMIX_JOB_TERM_STATUS, data::Value::of_status(PMIX_GROUP_CONSTRUCT_ABORT));
-  events_.tell({PMIX_GROUP_CONSTRUCT_ABORT, open->loss.proc, open->loss.group, nullptr, nullptr},
-               procs_or_none(open->facts.arrived), &more);
+  events_.tell_abort(open->loss.group, open->loss.proc, PMIX_GROUP_CONSTRUCT_ABORT,
+                     procs_or_none(open->facts.arrived));
   open->decided({PMIX_GROUP_CONSTRUCT_ABORT});
 }
 
 link::GroupQuestion Losses::question(const Case& open, std::vector<pmix_status_t> codes) {
-  link::GroupQuestion out;
-  out.operation = to_text(open.loss.construct.operation);
+  const auto& loss = open.loss;
+  auto out = GroupEvents::question(loss.construct.operation.kind,
+                                   {codes.front(), loss.proc, loss.group, &loss.construct.procs, &loss.proc});
   out.codes = std::move(codes);
-  out.source = open.loss.proc;
-  out.infos = GroupEvents::infos_of(
-      {out.codes.front(), out.source, open.loss.group, &open.loss.construct.procs, &open.loss.proc});
   return out;
 }
 

@@ -60,6 +60,7 @@ class Losses {
  private:
   struct Case;
   using CaseRef = std::shared_ptr<Case>;
+  void tell_facts(NodeNumber from, FenceName construct, const Rpc::Reply& reply);
   void collected(const CaseRef& loss);
   void elect(const CaseRef& loss);
   void elected(const CaseRef& loss, const std::vector<Questions::Vote>& votes);

@@ -15,12 +15,9 @@ using Event = InvitationEvent;
 // ---- what the leader decides
 
 void Invitations::ask_leader(const Ref& invitation, Invitee& invitee, pmix_status_t code) {
-  link::GroupQuestion question;
-  question.operation = to_text({OperationName::Kind::invitation, invitation->group});
-  question.codes = {code};
-  question.source = invitee.proc;
   const auto members = invitation->members();
-  question.infos = GroupEvents::infos_of({code, invitee.proc, invitation->group, &members, &invitee.proc});
+  auto question = GroupEvents::question(OperationName::Kind::invitation,
+                                        {code, invitee.proc, invitation->group, &members, &invitee.proc});
   const bool is_about_acceptance = code == PMIX_GROUP_INVITE_ACCEPTED;
   questions_.ask(invitation->leader, std::move(question),
                  [this, weak = std::weak_ptr(invitation), about = invitee.proc, by = invitation->leader,
@@ -76,14 +73,10 @@ void Invitations::replace(const Ref& invitation, Invitee& invitee, const Procs& 
 
 void Invitations::elect(const Ref& invitation) {
   const auto make_question = [invitation] {
-    link::GroupQuestion out;
-    out.operation = to_text({OperationName::Kind::invitation, invitation->group});
-    out.codes = {PMIX_GROUP_LEADER_FAILED};
-    out.source = invitation->leader;
+    const auto& lost = invitation->leader;
     const auto members = invitation->members();
-    out.infos = GroupEvents::infos_of(
-        {PMIX_GROUP_LEADER_FAILED, invitation->leader, invitation->group, &members, &invitation->leader});
-    return out;
+    return GroupEvents::question(OperationName::Kind::invitation,
+                                 {PMIX_GROUP_LEADER_FAILED, lost, invitation->group, &members, &lost});
   };
   questions_.ask_all(invitation->participants(), make_question,
                      [this, weak = std::weak_ptr(invitation)](const std::vector<Questions::Vote>& votes) {
@@ -101,19 +94,13 @@ void Invitations::elected(const Ref& invitation, const std::vector<Questions::Vo
   });
   if (!election.leaders.empty())
     return step(invitation, Event::elected, {nullptr, PMIX_SUCCESS, {election.leaders.front()}});
-  data::Infos more;
-  more.add(PMIX_GROUP_LEADER, data::Value::of(false));
-  events_.tell({PMIX_GROUP_LEADER_SELECTED, invitation->leader, invitation->group, nullptr, nullptr},
-               invitation->participants(), &more);
+  events_.tell_leader(invitation->group, nullptr, invitation->leader, invitation->participants());
   step(invitation, Event::unled, {nullptr, PMIX_GROUP_LEADER_FAILED});
 }
 
 void Invitations::follow(const Ref& invitation, const pmix_proc_t& leader) {
-  auto everyone = invitation->participants();
+  events_.tell_leader(invitation->group, &leader, invitation->leader, invitation->participants());
   invitation->leader = leader;
-  data::Infos more;
-  more.add(PMIX_GROUP_LEADER, data::Value::of(true));
-  events_.tell({PMIX_GROUP_LEADER_SELECTED, leader, invitation->group, nullptr, &leader}, everyone, &more);
   for (auto& invitee : invitation->invitees)
     if (invitee.state == Invitee::State::missing) ask_leader(invitation, invitee, invitee.why);
   look(invitation);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/server/fences/local_part.hpp"
 #include "weft/pmix_extensions.h"
 
 namespace weft::server {
@@ -14,20 +13,15 @@ using Event = InvitationEvent;
 
 }  // namespace
 
-Invitations::Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
+Invitations::Invitations(Loop& loop, PeerCalls& peers, Questions& questions,
                          GroupEvents& events, Groups& groups, Memberships& memberships)
     : loop_(loop),
-      jobs_(jobs),
       peers_(peers),
       questions_(questions),
       events_(events),
       groups_(groups),
       memberships_(memberships) {
-  peers_.on(RequestType::group_answer, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-    auto answer = base::decode<InvitationAnswer>(body);
-    if (!answer) return reply(PMIX_ERR_BAD_PARAM, {});
-    reply(PMIX_SUCCESS, base::encode(AnswerReply{take(from, std::move(*answer))}));
-  });
+  peers_.on(RequestType::group_answer, *this, &Invitations::take_answer);
 }
 
 // ---- the leader's call
@@ -149,6 +143,10 @@ void Invitations::send(const Ref& invitation, const Procs& procs) {
 }
 
 // ---- events
+
+void Invitations::take_answer(NodeNumber from, InvitationAnswer answer, const Rpc::Reply& reply) {
+  reply(PMIX_SUCCESS, base::encode(AnswerReply{take(from, std::move(answer))}));
+}
 
 AnswerReply::Outcome Invitations::take(NodeNumber from, InvitationAnswer answer) {
   using Outcome = AnswerReply::Outcome;
@@ -314,40 +312,18 @@ void Invitations::conclude(const Ref& invitation, pmix_status_t status, const Ma
 
 // ---- which ranks are missing
 
-/// As this node sees it; what other nodes' processes it waits for their servers know (Invited::part_in).
-FencePart Invitations::part_of(const Invitation& invitation) const {
-  auto procs = link::procs_of(invitation.members());
-  const OperationName operation{OperationName::Kind::invitation, invitation.group};
-  auto part =
-      local_part(jobs_, procs ? *procs : Procs(), {invitation.members(), invitation.name.number, operation},
-                 [&](const Job& job, std::uint32_t local) {
-                   const auto proc = link::make_proc(job.nspace, job.rank_of(local));
-                   const auto* invitee = invitation.find(proc);
-                   const bool is_awaited = invitee != nullptr && invitee->state == Invitee::State::asked;
-                   return !is_awaited && !questions_.is_asked(proc, to_text(operation));
-                 });
-  part.set_age(loop_.now() - invitation.since);
-  return part;
-}
-
-std::vector<FencePart> Invitations::open_parts() const {
-  std::vector<FencePart> out;
-  for (const auto& [name, invitation] : open_) out.push_back(part_of(*invitation));
-  return out;
-}
-
-std::vector<Fences::Waiting> Invitations::waiting_for(std::chrono::seconds limit) {
-  std::vector<Fences::Waiting> out;
-  for (const auto& [name, invitation] : open_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - invitation->since);
-    if (invitation->is_reported || age < limit) continue;
-    invitation->is_reported = true;
-    const auto by_node = peers_.by_node(invitation->participants());
-    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
-                                              [&](const auto& each) { return each.first != peers_.self(); });
-    out.push_back({part_of(*invitation), age, is_between_nodes, true});
+/// What other nodes' processes it waits for their servers know (Invited::is_awaited).
+void Invitations::each_wait(const SeeWait& see) {
+  for (const auto& [name, open] : open_) {
+    const auto& invitation = *open;
+    see({{invitation.members(), name.number, {OperationName::Kind::invitation, invitation.group}},
+         invitation.since,
+         open->is_reported,
+         [&invitation](const pmix_proc_t& proc) {
+           const auto* invitee = invitation.find(proc);
+           return invitee == nullptr || invitee->state != Invitee::State::asked;
+         }});
   }
-  return out;
 }
 
 }  // namespace weft::server

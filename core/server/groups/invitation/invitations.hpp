@@ -15,19 +15,19 @@
 #include <map>
 #include <memory>
 
-#include "core/server/fences/fences.hpp"
 #include "core/server/groups/handlers/decisions.hpp"
 #include "core/server/groups/invitation/invitation.hpp"
 #include "core/server/groups/membership/memberships.hpp"
 #include "core/server/groups/operation/groups.hpp"
 #include "core/server/groups/table/group_events.hpp"
+#include "core/server/groups/table/kept_wait.hpp"
 #include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
 class Invitations {
  public:
-  Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
+  Invitations(Loop& loop, PeerCalls& peers, Questions& questions, GroupEvents& events,
               Groups& groups, Memberships& memberships);
 
   void invite(const Requester& from, link::GroupInvite message);
@@ -39,9 +39,8 @@ class Invitations {
   /// A process raises PMIX_GROUP_CONSTRUCT_ABORT for that group: without effect but by its leader.
   void abort(const pmix_proc_t& by, std::string_view group);
 
-  // As Gatherings.
-  std::vector<FencePart> open_parts() const;
-  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
+  /// Invitations that are under way here.
+  void each_wait(const SeeWait& see);
 
  private:
   using Ref = std::shared_ptr<Invitation>;
@@ -68,11 +67,10 @@ class Invitations {
   void make(const Ref& invitation);
   void fail(const Ref& invitation, pmix_status_t status);
   void conclude(const Ref& invitation, pmix_status_t status, const MadeGroup& made);
+  void take_answer(NodeNumber from, InvitationAnswer answer, const Rpc::Reply& reply);
   AnswerReply::Outcome take(NodeNumber from, InvitationAnswer answer);
-  FencePart part_of(const Invitation& invitation) const;
 
   Loop& loop_;
-  const Jobs& jobs_;
   PeerCalls& peers_;
   Questions& questions_;
   GroupEvents& events_;

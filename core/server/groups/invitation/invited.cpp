@@ -4,47 +4,37 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/server/fences/local_part.hpp"
-
 namespace weft::server {
 
 using AnswerKind = InvitationAnswer::Kind;
 
-Invited::Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions,
-                 GroupEvents& events, Groups& groups, Memberships& memberships, Invitations& invitations)
+Invited::Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, GroupEvents& events, Groups& groups,
+                 Memberships& memberships, Invitations& invitations)
     : loop_(loop),
       jobs_(jobs),
       peers_(peers),
-      questions_(questions),
       events_(events),
       groups_(groups),
       memberships_(memberships),
       invitations_(invitations) {
   peers_.add_view_room(*this);
   memberships_.on_awaits([this](const std::string& group) { return awaits(group); });
-  peers_.on(RequestType::group_invitation,
-            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
-  peers_.on(RequestType::group_over, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-    const auto over = base::decode<InvitationEnd>(body);
-    const bool is_valid = over && (!over->made || jobs_.may_be_named(over->made->group.members));
-    if (is_valid && !peers_.is_lost(from)) end(*over);
-    reply(is_valid ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
-  });
+  peers_.on(RequestType::group_invitation, *this, &Invited::take);
+  peers_.on(RequestType::group_over, *this, &Invited::take_end);
 }
 
 /// Of those that cannot come the coordinator hears at once.
-void Invited::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-  auto message = base::decode<InvitationMessage>(body);
-  const auto invited = message ? jobs_.procs_of(message->invited) : weft::fail(Errc::corrupt);
-  if (!invited || !jobs_.may_be_named(message->members)) return reply(PMIX_ERR_BAD_PARAM, {});
+void Invited::take(NodeNumber from, InvitationMessage message, const Rpc::Reply& reply) {
+  const auto invited = jobs_.procs_of(message.invited);
+  if (!invited || !jobs_.may_be_named(message.members)) return reply(PMIX_ERR_BAD_PARAM, {});
   if (peers_.is_lost(from)) return;
   reply(PMIX_SUCCESS, {});
-  const auto name = message->name;
+  const auto name = message.name;
   auto* known = known_.find(name);
   if (known == nullptr)
-    known = &known_.add(name, {*message, from},
+    known = &known_.add(name, {message, from},
                         [](const InvitationName&, const Known& each) { return is_open(each); });
-  known->told = std::move(*message);
+  known->told = std::move(message);
   const auto& told = known->told;
   Procs here;
   for (const auto& proc : *invited) {
@@ -126,12 +116,10 @@ void Invited::answer(Known& known, const pmix_proc_t& proc, AnswerKind kind) {
 
 void Invited::send(const Known& known, const InvitationAnswer& answer) {
   peers_.send(known.coordinator, RequestType::group_answer, base::encode(answer),
-              [this, answer, to = known.coordinator](pmix_status_t status, Bytes body) {
-                const auto said =
-                    status == PMIX_SUCCESS ? base::decode<AnswerReply>(body) : weft::fail(Errc::not_found);
+              PeerCalls::expect<AnswerReply>([this, answer, to = known.coordinator](const auto& said) {
                 const bool is_refused = said && said->outcome == AnswerReply::Outcome::not_invited;
                 if (is_refused && !peers_.is_gone(to)) refused(answer);
-              });
+              }));
 }
 
 void Invited::refused(const InvitationAnswer& answer) {
@@ -190,6 +178,12 @@ void Invited::lose(const pmix_proc_t& proc) {
 
 // ---- the end
 
+void Invited::take_end(NodeNumber from, InvitationEnd over, const Rpc::Reply& reply) {
+  const bool is_valid = !over.made || jobs_.may_be_named(over.made->group.members);
+  if (is_valid && !peers_.is_lost(from)) end(over);
+  reply(is_valid ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
+}
+
 /// Processes that have not answered get the same when they do.
 void Invited::end(const InvitationEnd& end) {
   auto* known = known_.find(end.name);
@@ -204,11 +198,7 @@ void Invited::end(const InvitationEnd& end) {
   }
   known->entries.remove_if([](const Entry& entry) { return entry.joining != nullptr; });
   const auto group = known->told.group;
-  if (!end.made) {
-    data::Infos more;
-    more.add(PMIX_JOB_TERM_STATUS, data::Value::of_status(end.status));
-    events_.tell({PMIX_GROUP_CONSTRUCT_ABORT, end.leader, group, nullptr, nullptr}, told, &more);
-  }
+  if (!end.made) events_.tell_abort(group, end.leader, end.status, told);
   // Also for members that have ended since: this node takes part in what the group does without them.
   const bool has_members =
       end.made &&
@@ -277,22 +267,16 @@ void Invited::follow(Known& known, NodeNumber coordinator) {
     if (entry.joining && !entry.joining->is_late) send(known, entry.joining->answer);
 }
 
-FencePart Invited::part_in(const FenceName& name) const {
-  const auto procs = jobs_.procs_of(name.procs);
-  return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
-    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
-    const bool is_awaited =
-        name.operation.kind == OperationName::Kind::invitation &&
-        std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
-          const auto& known = each.second;
-          return each.first.number == name.generation && known.told.group == name.operation.group &&
-                 !known.end &&
-                 std::any_of(known.entries.begin(), known.entries.end(), [&](const Entry& entry) {
-                   return !entry.joining && link::is_same(entry.proc, proc);
-                 });
-        });
-    return !is_awaited && !questions_.is_asked(proc, to_text(name.operation));
-  });
+bool Invited::is_awaited(const FenceName& name, const pmix_proc_t& proc) const {
+  return name.operation.kind == OperationName::Kind::invitation &&
+         std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
+           const auto& [number, known] = each;
+           return number.number == name.generation && known.told.group == name.operation.group &&
+                  !known.end &&
+                  std::any_of(known.entries.begin(), known.entries.end(), [&](const Entry& entry) {
+                    return !entry.joining && link::is_same(entry.proc, proc);
+                  });
+         });
 }
 
 }  // namespace weft::server

@@ -17,7 +17,6 @@
 #include <memory>
 #include "core/server/loop/loop.hpp"
 
-#include "core/server/groups/handlers/questions.hpp"
 #include "core/server/groups/invitation/invitations.hpp"
 #include "core/server/groups/membership/memberships.hpp"
 #include "core/server/groups/operation/groups.hpp"
@@ -32,16 +31,16 @@ class Invited final : ViewRoomOf<InvitationItem> {
   /// gets PMIX_ERR_NOT_FOUND, and of a lost coordinator's invitation this server knows nothing.
   static constexpr std::size_t most_known = 1024;
 
-  Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions, GroupEvents& events,
-          Groups& groups, Memberships& memberships, Invitations& invitations);
+  Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, GroupEvents& events, Groups& groups,
+          Memberships& memberships, Invitations& invitations);
 
   /// A process answers an invitation.
   void join(const Requester& from, const link::GroupJoin& message);
   /// A process of this node has ended, or has finalized.
   void lose(const pmix_proc_t& proc);
 
-  /// This node's part in an invitation that another node has named, or in a question to its processes.
-  FencePart part_in(const FenceName& name) const;
+  /// An invitation that another node has named waits for the answer of that process of this node.
+  bool is_awaited(const FenceName& name, const pmix_proc_t& proc) const;
   /// Processes of this node that have accepted, and have not heard what came of it.
   std::size_t joining() const noexcept;
 
@@ -67,7 +66,8 @@ class Invited final : ViewRoomOf<InvitationItem> {
     std::vector<InvitationAnswer> held{};  ///< answers for the coordinator that follows a lost one
   };
 
-  void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void take(NodeNumber from, InvitationMessage message, const Rpc::Reply& reply);
+  void take_end(NodeNumber from, InvitationEnd over, const Rpc::Reply& reply);
   std::pair<Known*, std::list<Entry>::iterator> find(const pmix_proc_t& proc, const link::GroupJoin& message);
   void accept(const Known& known, Entry& entry, const Requester& from, const link::GroupJoin& message);
   void answer(Known& known, const pmix_proc_t& proc, InvitationAnswer::Kind kind);
@@ -88,7 +88,6 @@ class Invited final : ViewRoomOf<InvitationItem> {
   Loop& loop_;
   const Jobs& jobs_;
   PeerCalls& peers_;
-  const Questions& questions_;
   GroupEvents& events_;
   Groups& groups_;
   Memberships& memberships_;

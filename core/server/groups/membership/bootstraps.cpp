@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/data/types/array.hpp"
-#include "core/server/fences/local_part.hpp"
 
 namespace weft::server {
 namespace {
@@ -17,6 +16,13 @@ namespace {
 constexpr std::chrono::milliseconds registration_pause{20};
 
 }  // namespace
+
+/// Of two that have heard of two attempts the lower server's is taken for the latest.
+void BootstrapItem::add(BootstrapItem other) {
+  ready.insert(ready.end(), other.ready.begin(), other.ready.end());
+  if (why == PMIX_SUCCESS) why = other.why;
+  failed.insert(failed.end(), other.failed.begin(), other.failed.end());
+}
 
 Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
                        const OpenOperations& operations, Gatherings& gatherings)
@@ -27,8 +33,7 @@ Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Gro
       operations_(operations),
       gatherings_(gatherings) {
   peers_.add_view_room(*this);
-  peers_.on(RequestType::group_bootstrap,
-            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
+  peers_.on(RequestType::group_bootstrap, *this, &Bootstraps::take);
 }
 
 bool Bootstraps::is_for(const link::GroupConstruct& message) {
@@ -57,33 +62,36 @@ pmix_status_t Bootstraps::read(const Requester& from, const link::GroupConstruct
 
 void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
   if (from.connection->job == nullptr) return from.reply(PMIX_ERR_NOT_SUPPORTED);  // a tool
-  const auto waiting = std::make_shared<Waiting>(Waiting{from, std::move(message), {}});
+  const auto waiting = std::make_shared<Waiting>();
+  waiting->from = from;
+  waiting->message = std::move(message);
   const auto timeout = data::timeout_in(waiting->message.directives);
   const auto status = timeout ? read(from, waiting->message, waiting->call) : PMIX_ERR_BAD_PARAM;
   if (status != PMIX_SUCCESS) return from.reply(status);
   waiting->at = waiting_.insert(waiting_.end(), waiting);
+  waiting->since = loop_.now();
   if (const auto until = data::deadline_after(*timeout, loop_.now())) {
     waiting->deadline = std::make_unique<Timer>(loop_, *until, [this, weak = std::weak_ptr(waiting)] {
-      if (const auto open = weak.lock()) give_up(open, PMIX_ERR_TIMEOUT);
+      // The attempt may have ended otherwise meanwhile: the reply to the call says how.
+      if (const auto open = weak.lock(); open && open->at) tell_end(open, PMIX_ERR_TIMEOUT);
     });
   }
   send(waiting);
 }
 
 void Bootstraps::send(const WaitingRef& waiting) {
-  waiting->waits_for_view = false;
-  waiting->place = place_of(*waiting);
-  peers_.send(waiting->place, RequestType::group_bootstrap, base::encode(waiting->call),
-              [this, waiting, number = ++waiting->sent](pmix_status_t status, Bytes body) {
-                if (waiting->at && number == waiting->sent) replied(waiting, status, body);
-              });
+  peers_.ask(waiting, place_of(waiting->call.group, waiting->passed_over), RequestType::group_bootstrap,
+             base::encode(waiting->call),
+             [this, weak = std::weak_ptr(waiting)](pmix_status_t status, Bytes body) {
+               if (const auto open = weak.lock(); open->at) replied(open, status, body);
+             });
 }
 
 void Bootstraps::replied(const WaitingRef& waiting, pmix_status_t status, Bytes body) {
-  if (is_orphan(*waiting)) return peers_.want_view();  // which decides, whatever the lost server has said
   const auto reply =
       status == PMIX_SUCCESS ? base::decode<BootstrapReply>(body) : weft::fail(Errc::not_found);
   if (reply && reply->outcome == BootstrapReply::Outcome::job_unknown) return look_elsewhere(waiting);
+  if (reply && reply->outcome == BootstrapReply::Outcome::failed) note_failure(*waiting, reply->status);
   if (status == PMIX_SUCCESS) status = reply ? reply->status : PMIX_ERR_UNPACK_FAILURE;
   finish(waiting, status, reply ? reply->members : link::RankRuns());
 }
@@ -100,7 +108,8 @@ void Bootstraps::finish(const WaitingRef& waiting, pmix_status_t status, const l
   waiting->message.procs = std::move(*members);
   auto& message = waiting->message;  // with all members
   gatherings_.enter(waiting->from, {OperationName::Kind::construct, std::move(message.group)},
-                    std::move(message.procs), std::move(message.directives));
+                    std::move(message.procs), std::move(message.directives),
+                    std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - waiting->since));
 }
 
 void Bootstraps::erase(const WaitingRef& waiting) {
@@ -110,9 +119,10 @@ void Bootstraps::erase(const WaitingRef& waiting) {
 
 /// The server of a node of the job will know it; any other is passed over, by all callers of the job alike.
 void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
+  if (waiting->call.status != PMIX_SUCCESS) return finish(waiting, waiting->call.status, {});  // it gives up
   const auto nodes = jobs_.nodes_of(whole_job(link::nspace_of(waiting->call.proc)));
-  if (!std::binary_search(nodes.begin(), nodes.end(), waiting->place)) {
-    waiting->passed_over.insert(waiting->place);
+  if (!std::binary_search(nodes.begin(), nodes.end(), waiting->keeper)) {
+    waiting->passed_over.insert(waiting->keeper);
     return send(waiting);
   }
   waiting->pause = std::make_unique<Timer>(
@@ -121,21 +131,27 @@ void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
       });
 }
 
-/// The others are told, too: they wait for this process.
-void Bootstraps::give_up(const WaitingRef& waiting, pmix_status_t status) {
-  if (!waiting->at) return;  // it has ended in the same round
-  erase(waiting);
-  waiting->from.reply(status);
+/// The server that brings them together knows it already.
+void Bootstraps::note_failure(const Waiting& waiting, pmix_status_t status) {
+  if (waiting.keeper == peers_.self()) return;
+  auto* known = failed_.find(waiting.call.group);
+  if (known == nullptr || known->status != status || has_called(*known, waiting.call.proc))
+    known = &failed_.add(waiting.call.group, {.since = {}, .status = status});
+  known->place = waiting.keeper;
+  known->callers.push_back({waiting.call, nullptr});
+}
+
+/// The others wait for this process.
+void Bootstraps::tell_end(const WaitingRef& waiting, pmix_status_t status) {
   waiting->call.status = status;
-  peers_.send(waiting->place, RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
+  peers_.send(waiting->keeper, RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
 }
 
 /// The same at all nodes, and another only where the node is not there: of all that are and that know the
 /// job, that with the highest hash.
-NodeNumber Bootstraps::place_of(const Waiting& waiting) const {
-  const auto& group = waiting.call.group;
+NodeNumber Bootstraps::place_of(const std::string& group, const std::set<NodeNumber>& passed_over) const {
   auto nodes = peers_.nodes();
-  std::erase_if(nodes, [&](NodeNumber node) { return waiting.passed_over.count(node) != 0; });
+  std::erase_if(nodes, [&](NodeNumber node) { return passed_over.count(node) != 0; });
   return *std::max_element(nodes.begin(), nodes.end(), [&](NodeNumber a, NodeNumber b) {
     const auto of = [&](NodeNumber node) {
       return std::pair(XXH3_64bits_withSeed(group.data(), group.size(), node), node);
@@ -146,14 +162,12 @@ NodeNumber Bootstraps::place_of(const Waiting& waiting) const {
 
 // ---- where they come together
 
-void Bootstraps::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-  auto call = base::decode<BootstrapCall>(body);
-  const auto members = call ? link::procs_of(call->members) : weft::fail(Errc::corrupt);
+void Bootstraps::take(NodeNumber from, BootstrapCall call, const Rpc::Reply& reply) {
   const auto answer = [reply](const BootstrapReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
-  if (members && jobs_.find(link::nspace_of(call->proc)) == nullptr)
+  if (jobs_.find(link::nspace_of(call.proc)) == nullptr)
     return answer({BootstrapReply::Outcome::job_unknown});
-  if (!members || peers_.node_of(call->proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
-  add(std::move(*call), answer);
+  if (peers_.node_of(call.proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
+  add(std::move(call), answer);
 }
 
 bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
@@ -162,32 +176,30 @@ bool Bootstraps::is_under_way(const std::string& group, const Procs& members) co
 
 void Bootstraps::add(BootstrapCall call, const Reply& reply) {
   using Outcome = BootstrapReply::Outcome;
-  if (const auto failure = take_failure(call)) return reply({Outcome::ended, *failure});
-  const auto is_its = [&](const Caller& each) { return link::is_same(each.call.proc, call.proc); };
-  if (call.status != PMIX_SUCCESS) {
-    const auto open = boots_.find(call.group);
-    const bool has_called =
-        open != boots_.end() && std::any_of(open->second.callers.begin(), open->second.callers.end(), is_its);
-    if (has_called) end(open, call.status);
-    return reply({});
-  }
-  const auto at = boots_.try_emplace(call.group, Boot{.since = loop_.now()}).first;
-  auto& boot = at->second;
-  for (const auto& each : boot.callers) {
-    if (is_its(each)) return reply({Outcome::ended, PMIX_ERR_EXISTS});
-    const bool disagree = call.leaders != 0 && each.call.leaders != 0 && call.leaders != each.call.leaders;
-    if (!disagree) continue;
-    reply({Outcome::ended, PMIX_ERR_BAD_PARAM});
-    return end(at, PMIX_ERR_BAD_PARAM);
-  }
-  watch();
   const bool is_leader = call.leaders != 0;
-  boot.callers.push_back({std::move(call), reply});
-  if (is_leader) {
-    ++boot.leaders;
-    if (const auto status = leave_out_gone(boot); status != PMIX_SUCCESS) return end(at, status);
+  const auto group = call.group;
+  if (auto* failed = failed_.find(group)) {
+    if (owes(*failed, call)) return answer_late(group, {{std::move(call), reply}});
+    const bool is_of_next = has_called(*failed, call.proc) || (is_leader && wanted_leaders(*failed) != 0);
+    failed->is_followed |= call.status == PMIX_SUCCESS && is_of_next;
   }
-  look(at);
+  if (call.status != PMIX_SUCCESS) {
+    const auto open = boots_.find(group);
+    const bool is_awaited = open != boots_.end() && (has_called(open->second, call.proc) ||
+                                                     contains(members_of(open->second), call.proc));
+    reply({Outcome::ended, call.status});
+    if (is_awaited) end(open, call.status);
+    return;
+  }
+  const auto at = boots_.try_emplace(group, Boot{.since = loop_.now()}).first;
+  auto& boot = at->second;
+  if (has_called(boot, call.proc)) return reply({Outcome::ended, PMIX_ERR_EXISTS});
+  const auto wanted = wanted_leaders(boot);
+  const bool disagrees = is_leader && wanted != 0 && call.leaders != wanted;
+  watch();
+  boot.callers.push_back({std::move(call), reply});
+  const auto status = disagrees ? PMIX_ERR_BAD_PARAM : is_leader ? leave_out_gone(boot) : PMIX_SUCCESS;
+  status == PMIX_SUCCESS ? look(at) : end(at, status);
 }
 
 Procs Bootstraps::members_of(const Boot& boot) {
@@ -213,6 +225,16 @@ std::uint64_t Bootstraps::wanted_leaders(const Boot& boot) {
   return out;
 }
 
+std::uint64_t Bootstraps::leaders_of(const Boot& boot) {
+  return static_cast<std::uint64_t>(std::count_if(boot.callers.begin(), boot.callers.end(),
+                                                  [](const Caller& each) { return each.call.leaders != 0; }));
+}
+
+bool Bootstraps::has_called(const Boot& boot, const pmix_proc_t& proc) {
+  return std::any_of(boot.callers.begin(), boot.callers.end(),
+                     [&](const Caller& each) { return link::is_same(each.call.proc, proc); });
+}
+
 /// Of those that leaders have named. PMIX_ERR_PROC_ABORTED: one is gone, and no caller has said that it is
 /// optional.
 pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
@@ -220,9 +242,7 @@ pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
                                        [](const Caller& caller) { return caller.call.is_optional; });
   auto members = members_of(boot);
   const auto is_gone = [&](const pmix_proc_t& proc) {
-    return gone_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0 &&
-           std::none_of(boot.callers.begin(), boot.callers.end(),
-                        [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
+    return gone_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0 && !has_called(boot, proc);
   };
   for (const auto& proc : members)
     if (is_gone(proc)) boot.left_out.push_back(proc);
@@ -234,9 +254,9 @@ pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
 /// All are there: each caller that is a member hears of all members, the others that they are none.
 void Bootstraps::look(BootAt at) {
   auto& boot = at->second;
-  const auto wanted = wanted_leaders(boot);
-  if (boot.leaders > wanted) return end(at, PMIX_ERR_BAD_PARAM);
-  if (boot.leaders == 0 || boot.leaders != wanted || boot.callers.size() < boot.named) return;
+  const auto wanted = wanted_leaders(boot), leaders = leaders_of(boot);
+  if (leaders > wanted) return end(at, PMIX_ERR_BAD_PARAM);
+  if (leaders == 0 || leaders != wanted || boot.callers.size() < boot.named) return;
   const auto order = members_of(boot);
   auto members = order;
   std::sort(members.begin(), members.end(), link::is_less);
@@ -255,163 +275,76 @@ void Bootstraps::look(BootAt at) {
 
 void Bootstraps::end(BootAt at, pmix_status_t status) {
   auto ended = boots_.extract(at);
-  const auto& boot = ended.mapped();
-  auto owed = members_of(boot);
-  for (const auto& caller : boot.callers) {
-    std::erase_if(owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, caller.call.proc); });
-    caller.reply({BootstrapReply::Outcome::ended, status});
-  }
-  if (owed.empty()) return;
-  failed_.add(ended.key(), {status, std::move(owed)});
+  auto& boot = ended.mapped();
+  boot.status = status;
+  boot.place = peers_.self();
+  for (auto& caller : boot.callers)
+    std::exchange(caller.reply, nullptr)({BootstrapReply::Outcome::failed, status});
+  failed_.add(ended.key(), std::move(boot));
 }
 
-std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call) {
-  auto* failed = failed_.find(call.group);
-  if (failed == nullptr || !contains(failed->owed, call.proc)) return std::nullopt;
-  const auto status = failed->status;
-  std::erase_if(failed->owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, call.proc); });
-  if (failed->owed.empty()) failed_.erase(call.group);
-  return status;
+/// The call is one of those that the attempt has waited for: of a process that leaders have named; of another
+/// leader, or a process that such a one may bring, where not all have called; of a leader that brings callers
+/// which no leader had named yet. These do not where callers have only given up: they may try again, and a
+/// process that comes between two tries waits for the next.
+bool Bootstraps::owes(const Boot& failed, const BootstrapCall& call) {
+  if (has_called(failed, call.proc)) return false;
+  if (contains(members_of(failed), call.proc)) return true;
+  if (failed.is_followed || failed.status == PMIX_ERR_TIMEOUT) return false;
+  const auto wanted = wanted_leaders(failed);
+  if (wanted != 0) return leaders_of(failed) < wanted && (call.leaders == 0 || call.leaders == wanted);
+  return std::any_of(failed.callers.begin(), failed.callers.end(),
+                     [&](const Caller& each) { return link::holds(call.members, each.call.proc); });
 }
 
-// ---- losses
-
-bool Bootstraps::has_undecided() const {
-  return std::any_of(waiting_.begin(), waiting_.end(),
-                     [this](const WaitingRef& waiting) { return is_orphan(*waiting); });
-}
-
-std::vector<BootstrapItem> Bootstraps::items() const {
-  std::map<std::string, BootstrapItem> out;
-  for (const auto& waiting : waiting_) {
-    waiting->waits_for_view = is_orphan(*waiting);
-    if (waiting->waits_for_view)
-      out.try_emplace(waiting->call.group, BootstrapItem{true, waiting->call.group});
-  }
-  for (const auto& [group, members] : latest_members_)
-    if (is_under_way(group, members))
-      out.try_emplace(group, BootstrapItem{false, group})
-          .first->second.ready.push_back(link::runs_of(members));
-  std::vector<BootstrapItem> items;
-  for (auto& [group, item] : out) items.push_back(std::move(item));
-  return items;
-}
-
-void Bootstraps::settle(std::vector<BootstrapItem> decided) {
-  for (const auto& item : decided) {
-    const auto open = waiting_;
-    for (const auto& waiting : open) {
-      if (!waiting->at || !waiting->waits_for_view || waiting->call.group != item.group) continue;
-      const auto ready = std::find_if(
-          item.ready.begin(), item.ready.end(),
-          [&](const link::RankRuns& members) { return link::holds(members, waiting->call.proc); });
-      ready != item.ready.end() ? finish(waiting, PMIX_SUCCESS, *ready) : send(waiting);
+/// Each of them may tell that more of the calls that wait here belong to that attempt: a leader does.
+void Bootstraps::answer_late(const std::string& group, std::vector<Caller> late) {
+  auto& failed = *failed_.find(group);
+  const auto at = boots_.find(group);
+  do {
+    for (auto& caller : late) {
+      std::exchange(caller.reply, nullptr)({BootstrapReply::Outcome::failed, failed.status});
+      failed.callers.push_back(std::move(caller));
     }
-  }
-}
-
-/// Of a named process that has finalized on another node, or has ended before its PMIx_Init, no server may
-/// have told this one.
-void Bootstraps::watch() {
-  if (watch_timer_ || boots_.empty()) return;
-  watch_timer_ = std::make_unique<Timer>(loop_, watch_period, [this] {
-    watch_timer_.reset();
-    for (const auto& [group, boot] : boots_) ask_for_ended(group, boot);
-    watch();
-  });
-}
-
-void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
-  const auto name = part_of(group, boot).name;
-  const auto by_node = peers_.by_node(link::procs_of(name.procs).value_or(Procs()));
-  for (const auto& [node, procs] : by_node) {
-    if (node == peers_.self()) continue;
-    peers_.send(node, RequestType::group_part, encode(name), [this](pmix_status_t status, Bytes body) {
-      const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : weft::fail(Errc::not_found);
-      if (!part) return;
-      for (const auto& rank : part->missing) {
-        const bool has_died = rank.state == store::Local::gone;
-        if (has_died || rank.state == store::Local::finalized)
-          lose(link::make_proc(rank.nspace, rank.rank), has_died ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_UNREACH);
-      }
-    });
-  }
-}
-
-void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
-  gone_.emplace(link::nspace_of(proc), proc.rank);
-  failed_.erase_if([&](const std::string&, Failed& failed) {
-    std::erase_if(failed.owed, [&](const pmix_proc_t& owed) { return link::is_same(owed, proc); });
-    return failed.owed.empty();
-  });
-  std::vector<WaitingRef> own;
-  for (const auto& waiting : waiting_)
-    if (link::is_same(waiting->from.proc(), proc)) own.push_back(waiting);
-  for (const auto& waiting : own) give_up(waiting, status);
-  for (auto each = boots_.begin(); each != boots_.end();) {
-    const auto at = each++;
-    const auto lost = leave_out_gone(at->second);
-    lost == PMIX_SUCCESS ? look(at) : end(at, lost);
-  }
-}
-
-void Bootstraps::forget(std::string_view nspace) {
-  std::erase_if(gone_, [&](const auto& each) { return each.first == nspace; });
+    late.clear();
+    if (at == boots_.end()) return;
+    auto& open = at->second.callers;
+    const auto first = std::stable_partition(open.begin(), open.end(),
+                                             [&](const Caller& each) { return !owes(failed, each.call); });
+    std::move(first, open.end(), std::back_inserter(late));
+    open.erase(first, open.end());
+  } while (!late.empty());
+  if (at->second.callers.empty()) boots_.erase(at);
 }
 
 // ---- which ranks are missing
 
-/// All that have called or are named. Of leaders that have not called only the number is known; it stands in
-/// the operation.
-FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const {
+/// All that have called or are named.
+FenceName Bootstraps::name_of(const std::string& group, const Boot& boot) {
   auto procs = members_of(boot);
   for (const auto& caller : boot.callers) procs.push_back(caller.call.proc);
-  procs = link::each_once(procs);
-  auto part = local_part(jobs_, procs, {link::runs_of(procs), 1, {OperationName::Kind::bootstrap, group}},
-                         [&](const Job& job, std::uint32_t local) {
-                           const auto proc = link::make_proc(job.nspace, job.rank_of(local));
-                           return std::any_of(
-                               boot.callers.begin(), boot.callers.end(),
-                               [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
-                         });
-  if (const auto wanted = wanted_leaders(boot); boot.leaders == 0)
-    part.remark = " (no leader has called)";
-  else if (boot.leaders < wanted)
-    part.remark = fmt::format(" ({} of {} leaders have called)", boot.leaders, wanted);
-  part.set_age(loop_.now() - boot.since);
-  return part;
+  return {link::runs_of(link::each_once(procs)), 1, {OperationName::Kind::bootstrap, group}};
 }
 
-std::vector<FencePart> Bootstraps::open_parts() const {
-  std::vector<FencePart> out;
-  for (const auto& [group, boot] : boots_) out.push_back(part_of(group, boot));
-  return out;
-}
-
-std::vector<Fences::Waiting> Bootstraps::waiting_for(std::chrono::seconds limit) {
-  std::vector<Fences::Waiting> out;
-  for (auto& [group, boot] : boots_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - boot.since);
-    if (boot.is_reported || age < limit) continue;
-    boot.is_reported = true;
-    auto part = part_of(group, boot);
-    const auto by_node = peers_.by_node(link::procs_of(part.name.procs).value_or(Procs()));
-    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
-                                              [&](const auto& each) { return each.first != peers_.self(); });
-    const bool awaits_leaders = boot.leaders == 0 || boot.leaders < wanted_leaders(boot);
-    out.push_back({std::move(part), age, is_between_nodes, true,
-                   awaits_leaders ? "leaders that are not known yet" : ""});
+/// Of leaders that have not called only the number is known.
+void Bootstraps::each_wait(const SeeWait& see) {
+  for (auto& [group, open] : boots_) {
+    const auto& boot = open;
+    const auto wanted = wanted_leaders(boot), leaders = leaders_of(boot);
+    KeptWait wait{name_of(group, boot), boot.since, open.is_reported,
+                  [&boot](const pmix_proc_t& proc) { return has_called(boot, proc); }};
+    if (wanted == 0)
+      wait.remark = " (no leader has called)";
+    else if (leaders < wanted)
+      wait.remark = fmt::format(" ({} of {} leaders have called)", leaders, wanted);
+    if (!wait.remark.empty()) wait.also = "leaders that are not known yet";
+    see(wait);
   }
-  return out;
 }
 
-FencePart Bootstraps::part_in(const FenceName& name) const {
-  const auto procs = link::procs_of(name.procs);
-  return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
-    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
-    return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
-      return waiting->call.group == name.operation.group && link::is_same(waiting->call.proc, proc);
-    });
+bool Bootstraps::has_called(const FenceName& name, const pmix_proc_t& proc) const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
+    return waiting->call.group == name.operation.group && link::is_same(waiting->call.proc, proc);
   });
 }
 

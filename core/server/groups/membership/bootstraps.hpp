@@ -15,6 +15,10 @@
 //           all; with PMIX_GROUP_OPTIONAL a named process is left out. When that server's node is lost, a view
 //           says for each call that waits for it whether one of the servers has had its reply for a group with
 //           this caller: then that is the reply, else the call goes to the next server in that order.
+// One end   That server alone says how an attempt has ended, also to a caller whose time-out has passed. Calls
+//           that come after an attempt has failed belong to it as long as they may (owes()). Each server
+//           remembers which of its processes were in an attempt that has failed: a view gives the servers that
+//           are left what a lost one has remembered.
 // Source: PMIx Standard, chapter "Process Sets and Groups", "Bootstrap method".
 #pragma once
 
@@ -30,8 +34,8 @@
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/connections/requester.hpp"
-#include "core/server/fences/fences.hpp"
 #include "core/server/groups/operation/gatherings.hpp"
+#include "core/server/groups/table/kept_wait.hpp"
 #include "core/server/groups/table/peer_calls.hpp"
 #include "core/server/operations/latest.hpp"
 
@@ -51,12 +55,16 @@ template <class Archive>
 void fields(Archive& archive, BootstrapCall& m) {
   archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional);
 }
+inline bool is_valid(const BootstrapCall& m) {
+  return link::procs_of(m.members).has_value();
+}
 
 /// The reply.
 struct BootstrapReply {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   enum class Outcome : std::uint8_t {
     ended,        ///< with a status for the process
+    failed,       ///< the attempt, with that status for all that are in it
     job_unknown,  ///< to that server: it hears of no end of the job's processes
   };
   Outcome outcome = Outcome::ended;
@@ -73,16 +81,19 @@ inline bool is_valid(const BootstrapReply& m) {
 
 /// What a server knows of a bootstrap whose server may be lost, and what a view makes of that (ViewRoomOf).
 struct BootstrapItem {
-  bool is_open = false;  ///< calls wait there for a lost server
+  static constexpr std::uint16_t wire_version = 1;
+  bool is_open = false;  ///< calls wait there for a lost server, or it has remembered a failure
   std::string group;
   std::vector<link::RankRuns> ready{};  ///< the members of each group whose construct is under way
+  pmix_status_t why = PMIX_SUCCESS;     ///< the latest attempt has failed
+  std::vector<BootstrapCall> failed{};  ///< its calls
 
   const std::string& key() const { return group; }
-  void add(BootstrapItem other) { ready.insert(ready.end(), other.ready.begin(), other.ready.end()); }
+  void add(BootstrapItem other);
 };
 template <class Archive>
 void fields(Archive& archive, BootstrapItem& m) {
-  archive(m.is_open, m.group, m.ready);
+  archive(m.is_open, m.group, m.ready, m.why, m.failed);
 }
 
 class Bootstraps final : ViewRoomOf<BootstrapItem> {
@@ -96,61 +107,57 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   void lose(const pmix_proc_t& proc, pmix_status_t status);
   void forget(std::string_view nspace);
 
-  // As Gatherings: where they come together.
-  std::vector<FencePart> open_parts() const;
-  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
-  /// This node's part in what another node brings together: which of its processes have called.
-  FencePart part_in(const FenceName& name) const;
+  /// What comes together here.
+  void each_wait(const SeeWait& see);
+  /// A process of this node, in what any node brings together.
+  bool has_called(const FenceName& name, const pmix_proc_t& proc) const;
 
  private:
   /// A call of a process of this node.
-  struct Waiting {
+  struct Waiting : KeptRequest {
     Requester from;
     link::GroupConstruct message;
     BootstrapCall call;
     std::unique_ptr<Timer> deadline{};
-    NodeNumber place = 0;
     std::optional<std::list<std::shared_ptr<Waiting>>::iterator>
         at{};                            ///< in waiting_; nothing: it has ended
     std::set<NodeNumber> passed_over{};  ///< nodes whose servers do not know the process's job
     std::unique_ptr<Timer> pause{};
-    bool waits_for_view = false;  ///< its place is lost, and that has been reported
-    unsigned sent = 0;            ///< how often: the reply to the last counts
+    Loop::TimePoint since{};
   };
   using WaitingRef = std::shared_ptr<Waiting>;
   /// At the server that brings them together.
   using Reply = std::function<void(const BootstrapReply&)>;
   struct Caller {
     BootstrapCall call;
-    Reply reply;
+    Reply reply;  ///< null: it has had it
   };
+  /// One attempt. That of the latest that has failed is kept for calls that belong to it and come later.
   struct Boot {
     std::vector<Caller> callers{};
     Procs left_out{};
-    std::uint64_t leaders = 0;  ///< that have called
-    std::size_t named = 0;      ///< by them, without those that are left out
+    std::size_t named = 0;  ///< by leaders that have called, without those that are left out
     Loop::TimePoint since;
     bool is_reported = false;
+    // Of one that has failed:
+    pmix_status_t status = PMIX_SUCCESS;
+    NodeNumber place = 0;  ///< whose server answers late calls; at any other only its own processes are known
+    bool is_followed = false;  ///< processes that were in it have called again: another attempt has begun
   };
   using Boots = std::map<std::string, Boot>;
   using BootAt = Boots::iterator;
-  /// An attempt that failed before processes that a leader had named called: the call of each is to that
-  /// attempt.
-  struct Failed {
-    pmix_status_t status;
-    Procs owed;
-  };
   static constexpr std::chrono::seconds watch_period{2};
   static constexpr std::size_t most_names = 1024;  ///< that are remembered
   pmix_status_t read(const Requester& from, const link::GroupConstruct& message, BootstrapCall& out) const;
   void send(const WaitingRef& waiting);
   void replied(const WaitingRef& waiting, pmix_status_t status, Bytes body);
   void finish(const WaitingRef& waiting, pmix_status_t status, const link::RankRuns& runs);
-  void give_up(const WaitingRef& waiting, pmix_status_t status);
+  void note_failure(const Waiting& waiting, pmix_status_t status);
+  void tell_end(const WaitingRef& waiting, pmix_status_t status);
   void erase(const WaitingRef& waiting);
-  NodeNumber place_of(const Waiting& waiting) const;
+  NodeNumber place_of(const std::string& group, const std::set<NodeNumber>& passed_over) const;
   void look_elsewhere(const WaitingRef& waiting);
-  void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void take(NodeNumber from, BootstrapCall call, const Rpc::Reply& reply);
   void add(BootstrapCall call, const Reply& reply);
   bool is_under_way(const std::string& group, const Procs& members) const;
   pmix_status_t leave_out_gone(Boot& boot) const;
@@ -159,11 +166,15 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   void ask_for_ended(const std::string& group, const Boot& boot);
   static Procs members_of(const Boot& boot);
   static std::uint64_t wanted_leaders(const Boot& boot);
-  FencePart part_of(const std::string& group, const Boot& boot) const;
+  static std::uint64_t leaders_of(const Boot& boot);
+  static bool has_called(const Boot& boot, const pmix_proc_t& proc);
+  static FenceName name_of(const std::string& group, const Boot& boot);
   void end(BootAt boot, pmix_status_t status);
-  std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
+  static bool owes(const Boot& failed, const BootstrapCall& call);
+  void answer_late(const std::string& group, std::vector<Caller> late);
+  void remember(const BootstrapItem& item);
 
-  bool is_orphan(const Waiting& waiting) const { return waiting.at && peers_.is_gone(waiting.place); }
+  bool is_orphan(const Waiting& waiting) const { return waiting.at && peers_.is_gone(waiting.keeper); }
   bool has_undecided() const override;
   std::vector<BootstrapItem> items() const override;
   void settle(std::vector<BootstrapItem> decided) override;
@@ -179,7 +190,7 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   std::unique_ptr<Timer> watch_timer_;  ///< while there are some
   /// The latest of each name. A process that calls for a forgotten one begins another, and waits there for
   /// its time-out.
-  Latest<std::string, Failed, most_names> failed_;
+  Latest<std::string, Boot, most_names> failed_;
   /// Of the latest of each name; those whose construct is under way here are not forgotten.
   Latest<std::string, Procs, most_names> latest_members_;
   std::set<std::pair<std::string, pmix_rank_t>> gone_;

@@ -37,16 +37,11 @@ Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questio
       groups_(groups),
       gatherings_(gatherings) {
   peers_.add_view_room(*this);
-  peers_.on(RequestType::group_ask, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-    take_request(from, body, reply);
-  });
+  peers_.on(RequestType::group_ask, *this, &Memberships::take_request);
+  peers_.on(RequestType::group_changed, *this, &Memberships::take_change);
+  peers_.on(RequestType::group_find, *this, &Memberships::answer_inquiry);
+  peers_.on(RequestType::group_names, *this, &Memberships::answer_names);
   operations.on_constructed([this](const std::string& group) { take_early(group); });
-  peers_.on(RequestType::group_changed,
-            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take_change(from, body, reply); });
-  peers_.on(RequestType::group_find,
-            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_inquiry(body, reply); });
-  peers_.on(RequestType::group_names,
-            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_names(body, reply); });
 }
 
 // ---- of a process of this node
@@ -62,6 +57,9 @@ void Memberships::join(const Requester& from, const link::GroupJoin& message) {
   auto given = data_of(from.proc(), message.directives);
   if (from.connection->job == nullptr || message.accepts == 0 || !given)
     return from.reply(PMIX_ERR_BAD_PARAM);
+  groups_.table().settle();
+  const auto* group = groups_.table().find(message.group);
+  if (group != nullptr && link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_EXISTS);
   ChangeRequest request{Kind::join, message.group, link::runs_of({from.proc()}), {}, from.connection->uid};
   if (*given) request.data.push_back(std::move(**given));
   ask(std::move(request),
@@ -77,7 +75,9 @@ void Memberships::extend(const std::string& group, const Procs& procs, std::vect
 
 void Memberships::ask(ChangeRequest message, Changed changed) {
   groups_.table().settle();
-  const auto request = std::make_shared<Request>(Request{std::move(message), std::move(changed)});
+  const auto request = std::make_shared<Request>();
+  request->message = std::move(message);
+  request->changed = std::move(changed);
   requests_.push_back(request);
   const auto* group = groups_.table().find(request->message.group);
   request->message.known.version = 0;
@@ -88,21 +88,14 @@ void Memberships::ask(ChangeRequest message, Changed changed) {
 void Memberships::ask_keeper(const RequestRef& request, const Group& group) {
   const auto* own = groups_.table().find(request->message.group);
   request->message.known = own != nullptr && own->version > group.version ? *own : group;
-  const auto keeper = request->message.known.keeper;
-  request->waits_for_view = peers_.is_gone(keeper);
-  if (request->waits_for_view) return peers_.want_view();
-  peers_.send(keeper, RequestType::group_ask, base::encode(request->message),
-              [this, request, number = ++request->sent](pmix_status_t status, Bytes body) {
-                const bool is_last = number == request->sent && !request->waits_for_view;
-                if (request->changed && is_last) replied(request, status, body);
-              });
+  peers_.ask(request, request->message.known.keeper, RequestType::group_ask, base::encode(request->message),
+             PeerCalls::expect<ChangeReply>([this, weak = std::weak_ptr(request)](Result<ChangeReply> reply) {
+               if (const auto open = weak.lock(); open->changed) replied(open, std::move(reply));
+             }));
 }
 
-void Memberships::replied(const RequestRef& request, pmix_status_t status, Bytes body) {
+void Memberships::replied(const RequestRef& request, Result<ChangeReply> reply) {
   using Outcome = ChangeReply::Outcome;
-  const auto reply = status == PMIX_SUCCESS ? base::decode<ChangeReply>(body) : weft::fail(Errc::not_found);
-  if (!reply && peers_.is_gone(request->message.known.keeper))
-    return ask_keeper(request, Group(request->message.known));
   const bool is_valid = reply && (!reply->made || jobs_.may_be_named(reply->made->group.members));
   if (!is_valid) return finish(request, reply ? PMIX_ERR_UNPACK_FAILURE : PMIX_ERR_UNREACH);
   const bool knows_more = reply->made && reply->made->group.version > request->message.known.version;
@@ -123,8 +116,7 @@ void Memberships::find_newer(const RequestRef& request) {
   const auto inquiry = base::encode(GroupInquiry{request->message.group});
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_find, inquiry,
-                [this, request, search, number = request->sent](pmix_status_t, Bytes body) {
-                  auto found = base::decode<FoundGroup>(body);
+                PeerCalls::expect<FoundGroup>([this, request, search, number = request->sent](auto found) {
                   const bool is_valid = found && found->group && jobs_.may_be_named(found->group->members);
                   if (is_valid && (!search->newest || found->group->version > search->newest->version))
                     search->newest = std::move(found->group);
@@ -133,7 +125,7 @@ void Memberships::find_newer(const RequestRef& request) {
                   const bool is_newer =
                       search->newest && search->newest->version > request->message.known.version;
                   is_newer ? ask_keeper(request, *search->newest) : finish(request, PMIX_ERR_NOT_FOUND);
-                });
+                }));
 }
 
 void Memberships::finish(const RequestRef& request, pmix_status_t status, const MadeGroup& made) {
@@ -141,10 +133,8 @@ void Memberships::finish(const RequestRef& request, pmix_status_t status, const 
   std::exchange(request->changed, nullptr)(status, made);
 }
 
-void Memberships::answer_inquiry(Bytes body, const Rpc::Reply& reply) const {
-  const auto inquiry = base::decode<GroupInquiry>(body);
-  if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto* group = groups_.table().find(inquiry->group);
+void Memberships::answer_inquiry(NodeNumber, GroupInquiry inquiry, const Rpc::Reply& reply) {
+  const auto* group = groups_.table().find(inquiry.group);
   reply(PMIX_SUCCESS, base::encode(FoundGroup{group != nullptr ? std::optional(*group) : std::nullopt}));
 }
 
@@ -152,18 +142,15 @@ void Memberships::names_of(const pmix_proc_t& proc,
                            std::function<void(const std::vector<std::string>& names)> named) {
   const auto node = peers_.node_of(proc);
   peers_.send(node.value_or(peers_.self()), RequestType::group_names, base::encode(NamesInquiry{proc}),
-              [named = std::move(named)](pmix_status_t status, Bytes body) {
-                const auto groups = base::decode<GroupNames>(body);
-                named(status == PMIX_SUCCESS && groups ? groups->names : std::vector<std::string>());
-              });
+              PeerCalls::expect<GroupNames>([named = std::move(named)](const Result<GroupNames>& groups) {
+                named(groups ? groups->names : std::vector<std::string>());
+              }));
 }
 
-void Memberships::answer_names(Bytes body, const Rpc::Reply& reply) const {
-  const auto inquiry = base::decode<NamesInquiry>(body);
-  if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
+void Memberships::answer_names(NodeNumber, NamesInquiry inquiry, const Rpc::Reply& reply) {
   GroupNames out;
   groups_.table().each([&](const std::string& name, const Group& group) {
-    if (link::holds(group.members, inquiry->proc)) out.names.push_back(name);
+    if (link::holds(group.members, inquiry.proc)) out.names.push_back(name);
   });
   reply(PMIX_SUCCESS, base::encode(out));
 }
@@ -243,19 +230,15 @@ void Memberships::take_early(const std::string& group) {
 
 // ---- at the servers of members
 
-void Memberships::take_change(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-  const auto changed = base::decode<ChangedGroup>(body);
-  if (!changed || !jobs_.may_be_named(changed->made.group.members) || !jobs_.may_be_named(changed->before))
+void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::Reply& reply) {
+  if (!jobs_.may_be_named(changed.made.group.members) || !jobs_.may_be_named(changed.before))
     return reply(PMIX_ERR_BAD_PARAM, {});
   if (peers_.is_lost(from)) return;
-  if (is_being_made(changed->made.name)) {
-    early_.push_back(
-        {changed->made.name, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
-           take_change(from, bytes, reply);
-         }});
+  if (is_being_made(changed.made.name)) {
+    early_.push_back({changed.made.name, [=, this] { take_change(from, changed, reply); }});
     return;
   }
-  take(changed->made, changed->before);
+  take(changed.made, changed.before);
   reply(PMIX_SUCCESS, {});
 }
 

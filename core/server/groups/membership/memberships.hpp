@@ -26,11 +26,11 @@
 #include <optional>
 #include <string>
 
-#include "core/server/fences/fences.hpp"
 #include "core/server/groups/handlers/decisions.hpp"
 #include "core/server/groups/handlers/questions.hpp"
 #include "core/server/groups/operation/gatherings.hpp"
 #include "core/server/groups/table/group_events.hpp"
+#include "core/server/groups/table/kept_wait.hpp"
 
 namespace weft::server {
 
@@ -168,20 +168,16 @@ class Memberships final : ViewRoomOf<MembersItem> {
   /// A process of any node has ended, or has finalized: members need not answer for it any more.
   void lose(const pmix_proc_t& proc);
 
-  /// As Gatherings: requests that wait for members' handlers.
-  std::vector<FencePart> open_parts() const;
+  /// Requests that wait for members' handlers.
+  void each_wait(const SeeWait& see);
   /// Requests of this node, groups with changes under way here, and what has come too early.
   std::size_t open() const noexcept { return requests_.size() + queues_.size() + early_.size(); }
-  /// As Gatherings::waiting_for().
-  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
 
  private:
   /// Of a process of this node, or of the coordinator of an invitation.
-  struct Request {
+  struct Request : KeptRequest {
     ChangeRequest message;
     Changed changed;
-    bool waits_for_view = false;  ///< else for the keeper
-    unsigned sent = 0;            ///< how often: the reply to the last counts
   };
   using RequestRef = std::shared_ptr<Request>;
   /// The same at the keeper.
@@ -208,13 +204,13 @@ class Memberships final : ViewRoomOf<MembersItem> {
 
   void ask(ChangeRequest message, Changed changed);
   void ask_keeper(const RequestRef& request, const Group& group);
-  void replied(const RequestRef& request, pmix_status_t status, Bytes body);
+  void replied(const RequestRef& request, Result<ChangeReply> reply);
   void find_newer(const RequestRef& request);
   void finish(const RequestRef& request, pmix_status_t status, const MadeGroup& made = {});
   bool is_waiting(const Request& request) const;
   NodeNumber keeper_after(const Group& group) const;
   bool is_being_made(const std::string& group) const;
-  void take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void take_request(NodeNumber from, ChangeRequest request, const Rpc::Reply& reply);
   void enqueue(Change change);
   void begin(const QueueRef& queue);
   void change(const QueueRef& queue, const Group& group);
@@ -223,12 +219,11 @@ class Memberships final : ViewRoomOf<MembersItem> {
   void distribute(const ChangedGroup& changed, const std::function<void()>& taken);
   void end(const QueueRef& queue, const ChangeReply& reply);
   void conclude(const QueueRef& queue, pmix_status_t status);
-  void take_change(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void take_change(NodeNumber from, ChangedGroup changed, const Rpc::Reply& reply);
   void take(const MadeGroup& made, const link::RankRuns& before_if_unknown);
   void tell_change(const MadeGroup& made, const Procs& before, const Procs& left, const Procs& joined);
-  void answer_inquiry(Bytes body, const Rpc::Reply& reply) const;
-  void answer_names(Bytes body, const Rpc::Reply& reply) const;
-  FencePart part_of(const Queue& queue) const;
+  void answer_inquiry(NodeNumber from, GroupInquiry inquiry, const Rpc::Reply& reply);
+  void answer_names(NodeNumber from, NamesInquiry inquiry, const Rpc::Reply& reply);
 
   bool has_undecided() const override;
   std::vector<MembersItem> items() const override;

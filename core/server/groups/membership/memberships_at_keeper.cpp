@@ -3,7 +3,6 @@
 // it and all servers of members have the one before.
 #include <algorithm>
 
-#include "core/server/fences/local_part.hpp"
 #include "core/server/groups/membership/memberships.hpp"
 #include "weft/pmix_extensions.h"
 
@@ -30,31 +29,28 @@ OperationName operation_of(const ChangeRequest& request) {
 }  // namespace
 
 /// A process speaks by its own server; an extension comes from that of the member that has invited.
-void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+void Memberships::take_request(NodeNumber from, ChangeRequest request, const Rpc::Reply& reply) {
   using Outcome = ChangeReply::Outcome;
-  auto request = base::decode<ChangeRequest>(body);
-  const auto procs = request ? jobs_.procs_of(request->procs) : weft::fail(Errc::corrupt);
-  if (!procs || procs->empty() || !jobs_.may_be_named(request->known.members))
+  const auto procs = jobs_.procs_of(request.procs);
+  if (!procs || procs->empty() || !jobs_.may_be_named(request.known.members))
     return reply(PMIX_ERR_BAD_PARAM, {});
-  if (request->kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
+  if (request.kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
     return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto& name = request->group;
+  const auto& name = request.group;
   const auto answer = [reply](const ChangeReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
   const auto* group = groups_.table().find(name);
   if (group == nullptr && is_being_made(name)) {
-    early_.push_back({name, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
-                        take_request(from, bytes, reply);
-                      }});
+    early_.push_back({name, [=, this] { take_request(from, request, reply); }});
     return;
   }
-  const bool is_named = request->known.keeper == peers_.self();
+  const bool is_named = request.known.keeper == peers_.self();
   if (group != nullptr && group->keeper != peers_.self() && is_named) {
-    take({name, request->known, {}}, {});
+    take({name, request.known, {}}, {});
     group = groups_.table().find(name);
   }
   if (group == nullptr) return answer({Outcome::unknown});
   if (group->keeper != peers_.self()) return answer({Outcome::not_keeper, {}, MadeGroup{name, *group, {}}});
-  enqueue({std::move(*request), answer});
+  enqueue({std::move(request), answer});
 }
 
 void Memberships::enqueue(Change change) {
@@ -82,9 +78,8 @@ void Memberships::change(const QueueRef& queue, const Group& group) {
     case Kind::leave:
       if (has_been_made) return conclude(queue, PMIX_ERR_NOT_FOUND);
       return group.options.approves_ends ? approve(queue, group, PMIX_GROUP_LEAVE_REQUEST) : apply(queue);
-    case Kind::join:
-      return has_been_made ? conclude(queue, PMIX_ERR_EXISTS)
-                           : approve(queue, group, PMIX_GROUP_JOIN_REQUEST);
+    case Kind::join:  // an invitation may have made it a member since it has called
+      return has_been_made ? conclude(queue, PMIX_SUCCESS) : approve(queue, group, PMIX_GROUP_JOIN_REQUEST);
     case Kind::extend:
       return has_been_made ? conclude(queue, PMIX_SUCCESS) : apply(queue);
   }
@@ -101,11 +96,8 @@ void Memberships::approve(const QueueRef& queue, const Group& group, pmix_status
   queue->asked = members ? std::move(*members) : Procs();
   std::erase_if(queue->asked, [&](const pmix_proc_t& proc) { return link::is_same(proc, who); });
   const auto make = [&group, &request, who, code] {
-    link::GroupQuestion out;
-    out.operation = to_text(operation_of(request));
-    out.codes = {code};
-    out.source = who;
-    out.infos = GroupEvents::infos_of({code, who, request.group, &group.members, &who});
+    auto out =
+        GroupEvents::question(operation_of(request).kind, {code, who, request.group, &group.members, &who});
     if (request.kind == Kind::join) out.infos.add(PMIX_USERID, data::Value::of(request.uid));
     return out;
   };
@@ -187,34 +179,14 @@ void Memberships::end(const QueueRef& queue, const ChangeReply& reply) {
 
 // ---- which ranks are missing
 
-FencePart Memberships::part_of(const Queue& queue) const {
-  const auto operation = operation_of(queue.waiting.front().request);
-  return local_part(jobs_, queue.asked, {link::runs_of(queue.asked), 1, operation},
-                    [&](const Job& job, std::uint32_t local) {
-                      return !questions_.is_asked(link::make_proc(job.nspace, job.rank_of(local)),
-                                                  to_text(operation));
-                    });
-}
-
-std::vector<FencePart> Memberships::open_parts() const {
-  std::vector<FencePart> out;
+/// A process that is waited for is asked.
+void Memberships::each_wait(const SeeWait& see) {
   for (const auto& [name, queue] : queues_)
-    if (!queue->asked.empty()) out.push_back(part_of(*queue));
-  return out;
-}
-
-std::vector<Fences::Waiting> Memberships::waiting_for(std::chrono::seconds limit) {
-  std::vector<Fences::Waiting> out;
-  for (auto& [name, queue] : queues_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - queue->since);
-    if (queue->asked.empty() || queue->is_reported || age < limit) continue;
-    queue->is_reported = true;
-    const auto by_node = peers_.by_node(queue->asked);
-    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
-                                              [&](const auto& each) { return each.first != peers_.self(); });
-    out.push_back({part_of(*queue), age, is_between_nodes, true});
-  }
-  return out;
+    if (!queue->asked.empty())
+      see({{link::runs_of(queue->asked), 1, operation_of(queue->waiting.front().request)},
+           queue->since,
+           queue->is_reported,
+           [](const pmix_proc_t&) { return true; }});
 }
 
 }  // namespace weft::server

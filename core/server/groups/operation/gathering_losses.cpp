@@ -76,10 +76,12 @@ void Gatherings::lose_in(const OperationRef& operation, const Lost& lost) {
   if (!open.is_constructed() || !asks)
     return fail_for_all(operation, OperationEvent::hopeless, lost.status, lost.proc);
   open.undecided.push_back(lost.proc);
-  rooms_.losses.decide({next_name_of(open), open.name.group, lost.proc, lost.status, was_leader},
-                       [this, operation, proc = lost.proc](const Losses::Outcome& outcome) {
-                         if (operation->state == OperationState::gathering) decided(operation, proc, outcome);
-                       });
+  rooms_.losses.decide(
+      {next_name_of(open), open.name.group, lost.proc, lost.status, was_leader},
+      [this, weak = std::weak_ptr(operation), proc = lost.proc](const Losses::Outcome& outcome) {
+        const auto asking = weak.lock();
+        if (asking && asking->state == OperationState::gathering) decided(asking, proc, outcome);
+      });
 }
 
 void Gatherings::decided(const OperationRef& operation, const pmix_proc_t& proc,

@@ -24,8 +24,7 @@ bool Operations::is_of_members(const Operation& operation) const {
 /// This node takes part for members that have ended, and one that may call has joined since: its call begins
 /// the operation.
 bool Operations::may_be_called(const Operation& operation) const {
-  const auto* group =
-      operation.arrived.empty() ? rooms_.groups.table().find(operation.name.group) : nullptr;
+  const auto* group = operation.arrived.empty() ? rooms_.groups.table().find(operation.name.group) : nullptr;
   if (group == nullptr) return false;
   const auto here = rooms_.groups.local_members(*group);
   return std::any_of(here.begin(), here.end(), [&](const pmix_proc_t& proc) {

@@ -24,6 +24,7 @@ namespace weft::server {
 bool Operations::goes_on_after(const OperationRef& operation, const collectives::Loss& loss) {
   using collectives::AfterLoss;
   if (loss.agreed < AfterLoss::asks) return false;
+  if (operation->key) rooms_.exchanges.go_over(*operation->key);
   operation->lost_nodes.insert(loss.node);
   operation->last_lost = loss.node;
   // From here on it is said by all: also to the server of a member that ends before it has called.
@@ -55,9 +56,12 @@ void Operations::ask_handlers(const OperationRef& operation) {
   const FenceName construct{runs_of(operation->set), operation->key->second, operation->name};
   rooms_.losses.decide_each(
       {.construct = construct, .group = operation->name.group, .status = PMIX_ERR_PROC_ABORTED},
-      members_on(operation->last_lost, operation->set), [this, operation](const Losses::Outcome& outcome) {
+      members_on(operation->last_lost, operation->set),
+      [this, weak = std::weak_ptr(operation)](const Losses::Outcome& outcome) {
+        const auto asking = weak.lock();
+        if (!asking) return;
         const bool goes_on = outcome.status == PMIX_SUCCESS;
-        step(operation, goes_on ? OperationEvent::approved : OperationEvent::aborted, {outcome.status});
+        step(asking, goes_on ? OperationEvent::approved : OperationEvent::aborted, {outcome.status});
       });
 }
 

@@ -71,24 +71,26 @@ std::optional<link::GroupMembers> Operations::offer_board(const Operation& opera
 void Operations::run_at_board(GroupBoards::Full full) {
   auto& groups = rooms_.groups;
   groups.table().settle();
-  Operation operation{.name = {kind_of(full.record.act), full.record.name}, .set = full.set};
+  const auto& board = *full.ticket.board;
+  Operation operation{.name = {kind_of(full.record.act), full.record.name}, .set = board.set};
   const bool constructs = operation.is_constructed();
   const auto* group = groups.table().find(operation.name.group);
   const bool is_plain =
       constructs ? group == nullptr
-                 : group != nullptr && group->members == full.members && group->options.waits_for_all();
-  const bool is_by_rank = full.members == groups.by_rank(full.set);
-  const auto first = std::min_element(full.here.begin(), full.here.end(), link::is_less);
-  for (auto proc = full.here.begin(); is_plain && proc != full.here.end(); ++proc) {
+                 : group != nullptr && group->members == board.members && group->options.waits_for_all();
+  const bool is_by_rank = board.members == groups.by_rank(board.set);
+  const auto first = std::min_element(board.here.begin(), board.here.end(), link::is_less);
+  for (auto proc = board.here.begin(); is_plain && proc != board.here.end(); ++proc) {
     const auto connection = rooms_.jobs.connection_of(*proc);
     if (connection == nullptr) break;
     operation.arrived.push_back({.from = {connection, 0}});
     if (!constructs || proc != first) continue;  // the order of the members is asked of the first only
-    operation.arrived.back().procs = is_by_rank ? full.set : link::procs_of(full.members).value_or(Procs());
+    operation.arrived.back().procs = is_by_rank ? board.set : link::procs_of(board.members).value_or(Procs());
   }
-  if (operation.arrived.size() != full.here.size()) return rooms_.boards.dissolve(full.ticket);
+  if (operation.arrived.size() != board.here.size()) return rooms_.boards.dissolve(full.ticket);
   link::Answer plain{PMIX_SUCCESS, {}, {}};
-  if (constructs) plain.value = data::Value::of_bytes(link::encode(link::GroupMembers{.runs = full.members}));
+  if (constructs)
+    plain.value = data::Value::of_bytes(link::encode(link::GroupMembers{.runs = board.members}));
   operation.at_board = {full.ticket, link::encode(plain)};
   complete(open_.add(std::move(operation), loop_.now()));
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/events/range.hpp"
-#include "core/store/segment/layout.hpp"
 
 namespace weft::server {
 namespace {
@@ -12,58 +11,49 @@ namespace {
 /// The verdict of a dissolved board; no caller sees it.
 constexpr pmix_status_t by_message = PMIX_ERR_RESOURCE_BUSY;
 
-store::GroupLedger& ledger_of(store::Board& board) noexcept {
-  return store::GroupLedger::at(reinterpret_cast<std::byte*>(&board) + store::group_ledger_at);
-}
-
 }  // namespace
 
+/// Where no slot is free, one set makes room, and gets another with its next construct.
 std::optional<link::GroupMembers> GroupBoards::open(const store::JobView& job, const Procs& set,
                                                     const link::RankRuns& members,
                                                     const link::RankRuns& here) {
   sweep();
   auto procs = link::procs_of(here);
-  if (!procs || procs->empty() || procs->size() > store::most_group_members) return std::nullopt;
-  const auto count = static_cast<std::uint32_t>(procs->size());
-  const bool is_remote = here != members;
-  auto slot = pool_.take(job, count, is_remote);
-  // The one that was opened first makes room: its set gets another with its next construct.
-  if (!slot && !places_.empty()) {
-    dissolve(places_.front());
-    sweep();
-    slot = pool_.take(job, count, is_remote);
-  }
-  if (!slot) return std::nullopt;
-  auto& board = pool_.at(*slot);
-  auto& ledger = ledger_of(board);
-  const auto next = board.open_generation();
+  if (!procs || procs->size() > store::most_group_members) return std::nullopt;
+  const auto at = boards_.take(job, procs->size(), here != members, 1,
+                               [this](const Ref& board) { return dissolve(board); });
+  if (!at) return std::nullopt;
+  const auto board = boards_.add(std::make_shared<GroupBoard>(*at, set, members, std::move(*procs)));
+  auto& ledger = board->ledger();
   if (!shm::populate(reinterpret_cast<std::byte*>(&ledger), sizeof ledger)) {
-    static_cast<void>(pool_.give_back(*slot));
+    boards_.drop(board);
     return std::nullopt;
   }
-  ledger.set_read(next - 1);
-  places_.push_back({set, members, std::move(*procs), *slot, next - 1, is_remote});
-  return link::GroupMembers{
-      .runs = members, .board = *slot, .incarnation = pool_.incarnation(*slot), .next = next, .cells = here};
+  ledger.set_read(board->read);
+  return link::GroupMembers{.runs = members,
+                            .board = board->number(),
+                            .incarnation = board->incarnation(),
+                            .next = board->read + 1,
+                            .cells = here};
 }
 
-void GroupBoards::dissolve(Place& place) {
-  if (place.dissolved) return;
-  auto& board = pool_.at(place.number);
-  // Where no member is in an operation, closing the board is enough, and costs the members nothing.
-  place.is_given_back = pool_.give_back(place.number);
-  place.dissolved = place.is_given_back ? board.open_generation() : board.dissolve(by_message);
-  if (!place.is_given_back) keep_arrivals(place);
-  read_records(place);
+/// False: a member still holds it. Where no member is in an operation, closing the board is enough, and costs
+/// the members nothing.
+bool GroupBoards::dissolve(const Ref& board) {
+  if (board->dissolved) return false;
+  const bool is_given_back = boards_.give_back(board);
+  board->dissolved = is_given_back ? board->board().open_generation() : board->board().dissolve(by_message);
+  if (!is_given_back) keep_arrivals(*board);
+  read_records(*board);
+  return is_given_back;
 }
 
 /// Also those that were about to be counted: they find the board dissolved, as the others.
-void GroupBoards::keep_arrivals(const Place& place) {
-  auto& board = pool_.at(place.number);
-  for (std::uint32_t cell = 0; cell < place.here.size(); ++cell) {
-    if (!board.arrived(cell, *place.dissolved)) continue;
+void GroupBoards::keep_arrivals(const GroupBoard& board) {
+  for (std::uint32_t cell = 0; cell < board.cells(); ++cell) {
+    if (!board.board().arrived(cell, *board.dissolved)) continue;
     if (sent_away_.size() == most_sent_away) sent_away_.pop_front();
-    sent_away_.push_back({place.here[cell], board.cell(cell).tag.load(std::memory_order_relaxed)});
+    sent_away_.push_back({board.here[cell], board.board().cell(cell).tag.load(std::memory_order_relaxed)});
   }
 }
 
@@ -82,113 +72,99 @@ void GroupBoards::came(const pmix_proc_t& member, std::uint64_t tag) {
 }
 
 void GroupBoards::dissolve(const Procs& set) {
-  for (auto& place : places_)
-    if (!place.dissolved && is_same(place.set, set)) dissolve(place);
+  for (const auto& board : boards_.copy())
+    if (is_same(board->set, set)) dissolve(board);
 }
 
 void GroupBoards::dissolve(const BoardTicket& ticket) {
-  if (auto* place = find(ticket)) dissolve(*place);
+  if (is_open(ticket)) dissolve(ticket.board);
 }
 
-/// It is still open, and so is that operation.
-GroupBoards::Place* GroupBoards::find(const BoardTicket& ticket) {
-  const auto place = std::find_if(places_.begin(), places_.end(),
-                                  [&](const Place& p) { return p.number == ticket.number && !p.dissolved; });
-  const bool is_open =
-      place != places_.end() && pool_.at(ticket.number).open_generation() == ticket.generation;
-  return is_open ? &*place : nullptr;
+/// Of a board that is dissolved the memory may be gone.
+bool GroupBoards::is_open(const BoardTicket& ticket) noexcept {
+  return !ticket.board->dissolved && ticket.board->board().open_generation() == ticket.generation;
 }
 
 bool GroupBoards::complete(const BoardTicket& ticket) {
-  return find(ticket) != nullptr && pool_.at(ticket.number).complete(ticket.generation);
+  return is_open(ticket) && ticket.board->board().complete(ticket.generation);
 }
 
 void GroupBoards::lose(const pmix_proc_t& proc) {
-  lose_at_places(proc);
+  for (const auto& board : boards_.copy()) {
+    for (std::uint32_t cell = 0; cell < board->cells(); ++cell) {
+      if (!events::covers(proc, board->here[cell])) continue;
+      dissolve(board);
+      board->board().forget_hold(cell, by_message);
+    }
+    const bool goes = proc.rank == PMIX_RANK_WILDCARD && events::covers(proc, board->here.front());
+    if (goes) boards_.drop(board);
+  }
   std::erase_if(sent_away_, [&](const SentAway& each) { return events::covers(proc, each.member); });
 }
 
-void GroupBoards::lose_at_places(const pmix_proc_t& proc) {
-  for (auto& place : places_) {
-    if (place.is_given_back) continue;
-    for (std::uint32_t cell = 0; cell < place.here.size(); ++cell) {
-      if (!events::covers(proc, place.here[cell])) continue;
-      dissolve(place);
-      if (!place.is_given_back) pool_.at(place.number).forget_hold(cell, by_message);
-    }
-    if (proc.rank == PMIX_RANK_WILDCARD && place.dissolved && !place.is_given_back &&
-        events::covers(proc, place.here.front())) {
-      pool_.drop(place.number);
-      place.is_given_back = true;
-    }
+/// Those that are open.
+std::vector<GroupBoards::Ref> GroupBoards::boards_of(const pmix_proc_t& member,
+                                                     store::BoardNumber number) const {
+  std::vector<Ref> out;
+  for (const auto& board : boards_) {
+    const bool is_meant = number == store::own_job_board || board->number() == number;
+    if (is_meant && !board->dissolved && link::holds(board->members, member)) out.push_back(board);
   }
+  return out;
 }
 
 void GroupBoards::withdraw(const pmix_proc_t& member, store::BoardNumber number,
                            store::Generation generation) {
-  for (auto& place : places_)
-    if (place.number == number && !place.dissolved && link::holds(place.members, member) &&
-        pool_.at(number).open_generation() == generation)
-      dissolve(place);
+  for (const auto& board : boards_of(member, number)) dissolve(BoardTicket{board, generation});
 }
 
 std::vector<GroupBoards::Full> GroupBoards::look_at(const pmix_proc_t& member, store::BoardNumber number) {
   std::vector<Full> out;
-  for (auto& place : places_) {
-    const bool is_meant = number == store::own_job_board || place.number == number;
-    if (!is_meant || place.dissolved || !link::holds(place.members, member)) continue;
-    if (pool_.at(place.number).arrived_count() != place.here.size())
-      read_records(place);
-    else if (auto full = read_full(place))
+  for (const auto& board : boards_of(member, number)) {
+    if (!board->is_full())
+      read_records(*board);
+    else if (auto full = read_full(board))
       out.push_back(std::move(*full));
   }
   return out;
 }
 
 /// Nothing: it was told of before, or the members do not agree, and become messages.
-std::optional<GroupBoards::Full> GroupBoards::read_full(Place& place) {
-  auto& board = pool_.at(place.number);
-  const auto generation = board.open_generation();
-  if (place.is_remote && place.read == generation) return std::nullopt;
-  const auto tag = place.is_remote ? board.common_tag(static_cast<std::uint32_t>(place.here.size())) : 0;
-  auto& ledger = ledger_of(board);
-  auto record = tag == 0 ? std::nullopt : ledger.read(generation);
-  if (!record || store::tag_of(record->act, record->name) != tag) return dissolve(place), std::nullopt;
-  place.read = generation;
-  ledger.set_read(generation);
-  return Full{place.set, place.members, place.here, std::move(*record), {place.number, generation}};
+std::optional<GroupBoards::Full> GroupBoards::read_full(const Ref& board) {
+  const auto generation = board->board().open_generation();
+  if (board->is_remote() && board->read == generation) return std::nullopt;
+  const auto tag = board->is_remote() ? board->board().common_tag(board->cells()) : 0;
+  auto record = tag == 0 ? std::nullopt : board->ledger().read(generation);
+  if (!record || store::tag_of(record->act, record->name) != tag) return dissolve(board), std::nullopt;
+  board->read = generation;
+  board->ledger().set_read(generation);
+  return Full{{board, generation}, std::move(*record)};
 }
 
 /// A generation before that of the dissolving has succeeded, and before it no other has failed. Damage can
 /// move the word: no more is read than there are records. Where other nodes take part the server has made
 /// what is recorded.
-void GroupBoards::read_records(Place& place) {
-  if (place.is_remote) return;
-  auto& board = pool_.at(place.number);
-  const auto end = place.dissolved ? *place.dissolved : board.open_generation();
-  const auto count = end - 1 - place.read;
+void GroupBoards::read_records(GroupBoard& board) {
+  if (board.is_remote()) return;
+  const auto end = board.dissolved ? *board.dissolved : board.board().open_generation();
+  const auto count = end - 1 - board.read;
   if (count == 0) return;
-  auto& ledger = ledger_of(board);
   for (store::Generation i = 1; i <= count && count <= store::GroupLedger::records; ++i)
-    if (auto record = ledger.read(place.read + i)) place.records.push_back(std::move(*record));
-  place.read = end - 1;
-  ledger.set_read(place.read);
+    if (auto record = board.ledger().read(board.read + i)) made_[board.members].push_back(std::move(*record));
+  board.read = end - 1;
+  board.ledger().set_read(board.read);
 }
 
-std::vector<GroupBoards::Made> GroupBoards::take_records() {
-  std::vector<Made> out;
-  for (auto& place : places_) {
-    if (!place.dissolved) read_records(place);
-    if (!place.records.empty()) out.push_back({place.members, std::exchange(place.records, {})});
-  }
-  return out;
+GroupBoards::Made GroupBoards::take_records() {
+  for (const auto& board : boards_)
+    if (!board->dissolved) read_records(*board);
+  return std::exchange(made_, {});
 }
 
 /// Dissolved boards that no member holds any more are free for other sets.
 void GroupBoards::sweep() {
-  for (auto& place : places_)
-    if (place.dissolved && !place.is_given_back) place.is_given_back = pool_.give_back(place.number);
-  std::erase_if(places_, [](const Place& place) { return place.is_given_back && place.records.empty(); });
+  for (const auto& board : boards_.copy())
+    if (board->dissolved) boards_.give_back(board);
 }
 
 }  // namespace weft::server

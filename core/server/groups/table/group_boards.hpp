@@ -18,39 +18,52 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "core/link/requests.hpp"
 #include "core/server/jobs/proc_set.hpp"
-#include "core/store/segment/board_pool.hpp"
+#include "core/store/segment/set_boards.hpp"
 
 namespace weft::server {
 
+/// The board of one set's groups.
+class GroupBoard : public store::SetBoard {
+ public:
+  GroupBoard(const store::SetBoard& at, Procs procs, link::RankRuns by_rank, Procs local)
+      : SetBoard(at),
+        set(std::move(procs)),
+        members(std::move(by_rank)),
+        here(std::move(local)),
+        read(board().open_generation() - 1) {}
+
+  const Procs set;
+  const link::RankRuns members;                ///< all of them, by group rank
+  const Procs here;                            ///< those of this node, by cell
+  store::Generation read;                      ///< up to which records were read
+  std::optional<store::Generation> dissolved;  ///< the first that has not succeeded
+
+  store::GroupLedger& ledger() const noexcept { return store::ledger_of(board()); }
+};
+
 /// An operation at a board.
 struct BoardTicket {
-  store::BoardNumber number;
+  std::shared_ptr<GroupBoard> board;
   store::Generation generation;
 };
 
 class GroupBoards {
  public:
-  /// What members of one board have made or ended, in their order.
-  struct Made {
-    link::RankRuns members;
-    std::vector<store::GroupRecord> records;
-  };
-
-  explicit GroupBoards(shm::Segment& segment) : pool_(segment, store::PoolPart::groups) {}
-
+  /// What members have made or ended at their boards, in their order.
+  using Made = std::map<link::RankRuns, std::vector<store::GroupRecord>>;
   /// What the members of this node have come to, and wait for.
   struct Full {
-    Procs set;
-    link::RankRuns members;  ///< all of the group, by group rank
-    Procs here;              ///< those of this node
-    store::GroupRecord record;
     BoardTicket ticket;
+    store::GroupRecord record;
   };
+
+  explicit GroupBoards(shm::Segment& segment) : boards_(segment, store::PoolPart::groups) {}
 
   /// A board for the set, which has none; members: all of it, by group rank; here: those of this node, in the
   /// same order, all of this job and with the segment. Nothing: there is none to spare.
@@ -61,7 +74,7 @@ class GroupBoards {
   /// A process has ended, or a namespace whose memory goes: the same for all its sets.
   void lose(const pmix_proc_t& proc);
 
-  bool owns(store::BoardNumber number) const noexcept { return pool_.owns(number); }
+  bool owns(store::BoardNumber number) const noexcept { return boards_.owns(number); }
   /// A member of the board says that it has waited for long.
   void withdraw(const pmix_proc_t& member, store::BoardNumber number, store::Generation generation);
   /// A process's notice: its board is full, or records wait. number 0: any of its boards. Returns what the
@@ -79,22 +92,11 @@ class GroupBoards {
   /// The message of one of them has come.
   void came(const pmix_proc_t& member, std::uint64_t tag);
 
-  /// What has been made since the last call, board by board.
-  std::vector<Made> take_records();
+  /// What has been made since the last call.
+  Made take_records();
 
  private:
-  struct Place {
-    Procs set;
-    link::RankRuns members;
-    Procs here;  ///< by cell
-    store::BoardNumber number;
-    store::Generation read;                        ///< up to which records were read
-    bool is_remote;                                ///< members are on other nodes, too
-    std::optional<store::Generation> dissolved{};  ///< the first that has not succeeded
-    bool is_given_back = false;                    ///< its slot; else a member still holds it
-    std::vector<store::GroupRecord> records{};     ///< that were read and not taken
-  };
-
+  using Ref = store::SetBoards<GroupBoard>::Ref;
   struct SentAway {
     pmix_proc_t member;
     std::uint64_t tag;
@@ -102,16 +104,16 @@ class GroupBoards {
   /// Beyond that the oldest goes, whose message counts as a call that comes with it.
   static constexpr std::size_t most_sent_away = 4096;
 
-  void dissolve(Place& place);
-  void keep_arrivals(const Place& place);
-  void lose_at_places(const pmix_proc_t& proc);
-  void read_records(Place& place);
-  std::optional<Full> read_full(Place& place);
-  Place* find(const BoardTicket& ticket);
+  bool dissolve(const Ref& board);
+  void keep_arrivals(const GroupBoard& board);
+  void read_records(GroupBoard& board);
+  std::optional<Full> read_full(const Ref& board);
+  std::vector<Ref> boards_of(const pmix_proc_t& member, store::BoardNumber number) const;
+  static bool is_open(const BoardTicket& ticket) noexcept;
   void sweep();
 
-  store::BoardPool pool_;
-  std::vector<Place> places_;
+  store::SetBoards<GroupBoard> boards_;
+  Made made_;  ///< read, and not taken
   std::deque<SentAway> sent_away_;
 };
 

@@ -42,6 +42,29 @@ events::Event GroupEvents::event_of(const What& what, const Procs& to, const dat
   return out;
 }
 
+void GroupEvents::tell_leader(std::string_view group, const pmix_proc_t* leader, const pmix_proc_t& lost,
+                              const Procs& to) {
+  data::Infos more;
+  more.add(PMIX_GROUP_LEADER, data::Value::of(leader != nullptr));
+  tell({PMIX_GROUP_LEADER_SELECTED, leader != nullptr ? *leader : lost, group, nullptr, leader}, to, &more);
+}
+
+void GroupEvents::tell_abort(std::string_view group, const pmix_proc_t& source, pmix_status_t why,
+                             const Procs& to) {
+  data::Infos more;
+  more.add(PMIX_JOB_TERM_STATUS, data::Value::of_status(why));
+  tell({PMIX_GROUP_CONSTRUCT_ABORT, source, group, nullptr, nullptr}, to, &more);
+}
+
+link::GroupQuestion GroupEvents::question(OperationName::Kind kind, const What& what) {
+  link::GroupQuestion out;
+  out.operation = to_text({kind, std::string(what.group)});
+  out.codes = {what.code};
+  out.source = what.source;
+  out.infos = infos_of(what);
+  return out;
+}
+
 void GroupEvents::tell(const What& what, const Procs& to, const data::Infos* more) {
   for (const auto& [node, procs] : peers_.by_node(to)) {
     const auto event = event_of(what, procs, more);

@@ -6,8 +6,10 @@
 
 #include <string_view>
 
+#include "core/link/requests.hpp"
 #include "core/server/events/event_relay.hpp"
 #include "core/server/groups/table/peer_calls.hpp"
+#include "core/server/operations/operation_name.hpp"
 
 namespace weft::server {
 
@@ -25,10 +27,16 @@ class GroupEvents {
   /// more: copied for each node; null: none.
   void tell(const What& what, const Procs& to, const data::Infos* more = nullptr);
 
-  /// The infos that every event or question about a group has.
-  static data::Infos infos_of(const What& what);
+  /// PMIX_GROUP_LEADER_SELECTED. leader: null: there is none in the place of the lost one.
+  void tell_leader(std::string_view group, const pmix_proc_t* leader, const pmix_proc_t& lost,
+                   const Procs& to);
+  /// PMIX_GROUP_CONSTRUCT_ABORT, and why.
+  void tell_abort(std::string_view group, const pmix_proc_t& source, pmix_status_t why, const Procs& to);
+  /// The same for handlers that decide, where that operation of the group waits for it.
+  static link::GroupQuestion question(OperationName::Kind kind, const What& what);
 
  private:
+  static data::Infos infos_of(const What& what);
   static events::Event event_of(const What& what, const Procs& to, const data::Infos* more);
 
   EventRelay& events_;

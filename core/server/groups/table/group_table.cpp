@@ -7,16 +7,17 @@ namespace weft::server {
 /// not have it, and at most one set has made it last, unless two use it at a time.
 void GroupTable::settle() {
   const auto boards = boards_.take_records();
+  if (boards.empty()) return;
   std::map<std::string, const link::RankRuns*> made;
-  for (const auto& board : boards) {
+  for (const auto& [members, records] : boards) {
     std::map<std::string, store::GroupAct> last;
-    for (const auto& record : board.records)
+    for (const auto& record : records)
       if (record.act != store::GroupAct::fenced) last[record.name] = record.act;
     for (const auto& [name, act] : last) {
       if (act == store::GroupAct::made) {
-        made[name] = &board.members;
+        made[name] = &members;
       } else if (const auto known = groups_.find(name);
-                 known != groups_.end() && known->second.members == board.members) {
+                 known != groups_.end() && known->second.members == members) {
         groups_.erase(known);
       }
     }

@@ -48,6 +48,23 @@ void PeerCalls::send(NodeNumber to, RequestType type, std::vector<std::byte> bod
   if (replied) loop_.post([replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
 }
 
+void PeerCalls::ask(const std::shared_ptr<KeptRequest>& request, NodeNumber keeper, RequestType type,
+                    std::vector<std::byte> body, Rpc::Replied replied) {
+  const auto number = ++request->sent;
+  request->keeper = keeper;
+  request->waits_for_view = is_gone(keeper);
+  if (request->waits_for_view) return want_view();
+  send(keeper, type, std::move(body),
+       [this, weak = std::weak_ptr(request), number, replied = std::move(replied)](pmix_status_t status,
+                                                                                   Bytes answer) {
+         const auto open = weak.lock();
+         if (!open || number != open->sent) return;
+         // A server that has left in good order may have replied before.
+         open->waits_for_view = status == PMIX_SUCCESS ? is_lost(open->keeper) : is_gone(open->keeper);
+         open->waits_for_view ? want_view() : replied(status, answer);
+       });
+}
+
 /// Posted, as a message would come: the caller is in the middle of its own work.
 void PeerCalls::call_here(RequestType type, std::vector<std::byte> body, Rpc::Replied replied) {
   loop_.post([this, type, body = std::move(body), replied = std::move(replied)] {

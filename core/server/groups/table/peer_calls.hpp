@@ -4,7 +4,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 #include "core/server/loop/loop.hpp"
 
@@ -13,6 +15,14 @@
 #include "core/server/jobs/jobs.hpp"
 
 namespace weft::server {
+
+/// A request to the one server that keeps something for all. When that server is lost the request waits for a
+/// view (cluster/view_room.hpp), which says what has become of it, or which server keeps it from then on.
+struct KeptRequest {
+  NodeNumber keeper = 0;
+  bool waits_for_view = false;
+  unsigned sent = 0;  ///< how often: the reply to the last counts
+};
 
 class PeerCalls {
  public:
@@ -41,9 +51,27 @@ class PeerCalls {
 
   /// The table of groups is settled before the handler is called, and before `replied`.
   void on(RequestType type, Rpc::Handler handler);
+  /// The same with what the body says; one that says nothing of the kind is PMIX_ERR_BAD_PARAM.
+  template <class Room, class Message>
+  void on(RequestType type, Room& room, void (Room::*take)(NodeNumber, Message, const Rpc::Reply&)) {
+    on(type, [&room, take](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+      auto message = base::decode<Message>(body);
+      message ? (room.*take)(from, std::move(*message), reply) : reply(PMIX_ERR_BAD_PARAM, {});
+    });
+  }
   /// replied: once, never before this returns; null: no reply is wanted. PMIX_ERR_UNREACH: the node is lost,
   /// or has no way.
   void send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
+  /// Of a reply: then(Result<Answer>), not_found where there is none that says so.
+  template <class Answer, class Then>
+  static Rpc::Replied expect(Then then) {
+    return [then = std::move(then)](pmix_status_t status, Bytes body) mutable {
+      then(status == PMIX_SUCCESS ? base::decode<Answer>(body) : Result<Answer>(fail(Errc::not_found)));
+    };
+  }
+  /// replied: once at most, while the request lives, and by a keeper that is there.
+  void ask(const std::shared_ptr<KeptRequest>& request, NodeNumber keeper, RequestType type,
+           std::vector<std::byte> body, Rpc::Replied replied);
 
  private:
   void call_here(RequestType type, std::vector<std::byte> body, Rpc::Replied replied);

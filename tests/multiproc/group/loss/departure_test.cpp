@@ -73,8 +73,8 @@ class CallAtBoard {
 };
 
 /// Rank 1 leaves while the others are at their boards. The set comes back in each round. Words: fence or
-/// destruct; all: others wait there, or some: rank 0, of its node, has not called. adjusts: the fence says
-/// that it goes on without members that leave.
+/// destruct; all: others wait there, or some: rank 0, of its node, calls after the leave. adjusts: the fence
+/// says that it goes on without members that leave.
 int leaves_while_others_are_at_a_board(const Words& words) {
   Client client;
   const bool is_fence = words.at(0) != "destruct";
@@ -96,6 +96,8 @@ int leaves_while_others_are_at_a_board(const Words& words) {
     if (leaves) check_status(leave("stiff"), PMIX_SUCCESS);
     if (calls) check_status(call->wait(), adjusts ? PMIX_SUCCESS : PMIX_ERR_UNREACH);
     check_status(fence(), PMIX_SUCCESS);
+    const bool is_owed = !leaves && !calls;  // the end that the others have had
+    if (is_owed) check_status(is_fence ? fence({group}) : destruct("stiff"), PMIX_ERR_UNREACH);
     if (!leaves) {
       check(eventually([&] { return is_same(members_of("stiff"), others); }), "the members");
       check_status(put("round", static_cast<std::uint64_t>(round)), PMIX_SUCCESS);

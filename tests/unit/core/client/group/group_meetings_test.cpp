@@ -34,7 +34,7 @@ struct Member {
                                          shm::Fd(::dup(job.header().clients_fd)))
                     .value()),
         meetings(link::make_proc("job", rank), wired.connection) {
-    meetings.attach(windows, job, wired.control);
+    meetings.attach({&windows, job, &wired.control});
   }
   Wired wired;
   shm::SegmentWindows windows;
@@ -54,9 +54,7 @@ struct GroupMeetingsTest : ::testing::Test {
     for (auto* member : {&zero, &one}) member->meetings.take_seat(array, offer);
   }
   store::ServerBoard& board() { return pool.at(number); }
-  store::GroupLedger& ledger() {
-    return store::GroupLedger::at(reinterpret_cast<std::byte*>(&board()) + store::group_ledger_at);
-  }
+  store::GroupLedger& ledger() { return store::ledger_of(board()); }
   GroupMeetings::Outcome make(Member& member, const char* name, const data::Infos& infos = {}) {
     return member.meetings.construct(name, array, infos, members);
   }

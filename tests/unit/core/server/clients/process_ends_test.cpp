@@ -115,9 +115,9 @@ TEST_F(ProcessEndsTest, its_own_join_is_not_made) {
   ASSERT_TRUE(rooms->events.subscribe(*second.connection, {PMIX_GROUP_JOIN_REQUEST}));
   request(by(joins), link::GroupJoin{"group", {}, 1, {}});
   EXPECT_FALSE(status_on(joins));
-  EXPECT_EQ(rooms->memberships.open_parts().size(), 1u);
+  EXPECT_EQ(rooms->group_reports.open_parts().size(), 1u);
   take_away(2);
-  EXPECT_TRUE(rooms->memberships.open_parts().empty());
+  EXPECT_TRUE(rooms->group_reports.open_parts().empty());
 }
 
 TEST_F(ProcessEndsTest, the_end_of_a_group_does_not_wait_for_it) {

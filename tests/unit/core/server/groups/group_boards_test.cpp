@@ -4,7 +4,6 @@
 #include "core/server/groups/table/group_boards.hpp"
 
 #include "core/server/groups/table/group_table.hpp"
-#include "core/store/segment/layout.hpp"
 #include "tests/unit/core/store/segment/jobs.hpp"
 
 namespace weft::server {
@@ -25,8 +24,8 @@ struct Members {
   Members(const store::JobView& job, const link::GroupMembers& offer)
       : count(offer.runs.front().last - offer.runs.front().first + 1),
         board(store::ServerBoard::at(job.clients_memory().data() +
-                               store::pool_slot(job.header(), offer.board)->offset)),
-        ledger(store::GroupLedger::at(reinterpret_cast<std::byte*>(&board) + store::group_ledger_at)),
+                                     store::pool_slot(job.header(), offer.board)->offset)),
+        ledger(store::ledger_of(board)),
         incarnation(offer.incarnation),
         next(offer.next) {}
   /// All but the last `missing` members come. False: they cannot, the board is closed or dissolved.
@@ -249,8 +248,8 @@ TEST_F(FarBoardTest, its_members_leave_it_to_the_server) {
   ASSERT_EQ(full.size(), 1u);
   EXPECT_EQ(full[0].record.name, "a");
   EXPECT_EQ(full[0].record.act, GroupAct::made);
-  EXPECT_EQ(full[0].members, all);
-  EXPECT_EQ(link::runs_of(full[0].here), here);
+  EXPECT_EQ(full[0].ticket.board->members, all);
+  EXPECT_EQ(link::runs_of(full[0].ticket.board->here), here);
   EXPECT_TRUE(boards.look_at(rank(3), store::own_job_board).empty());  // once
   EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::open);
   EXPECT_TRUE(boards.complete(full[0].ticket));

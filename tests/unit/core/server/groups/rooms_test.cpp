@@ -50,9 +50,46 @@ TEST_F(GroupRoomsTest, the_latest_failures_of_bootstraps_are_remembered_however_
   EXPECT_FALSE(status_on(late)) << "of a forgotten one it begins another";
 }
 
+/// A leader, and a process that it brings, come when the attempt of the other leader has failed.
+TEST_F(GroupRoomsTest, a_leader_that_comes_late_is_in_the_attempt_that_has_failed) {
+  auto &leader = enter(0), &other = enter(1), &brought = enter(2);
+  const auto lead = [&](const Line& line, std::uint32_t rank, std::initializer_list<std::uint32_t> adds) {
+    request(by(line), link::GroupConstruct{"g", ranks({rank}), leads(2, ranks(adds))});
+    leader.turn();
+  };
+  lead(leader, 0, {});
+  rooms->bootstraps.lose(proc(0), PMIX_ERR_PROC_ABORTED);
+  EXPECT_EQ(status_on(leader), PMIX_ERR_PROC_ABORTED);
+  request(by(brought), link::GroupConstruct{"g", {}, {}});
+  EXPECT_EQ(status_on(brought), PMIX_ERR_PROC_ABORTED);
+  lead(other, 1, {2});
+  EXPECT_EQ(status_on(other), PMIX_ERR_PROC_ABORTED);
+  lead(leader, 0, {});
+  lead(other, 1, {2});
+  EXPECT_FALSE(status_on(leader)) << "of the next attempt, which waits for rank 2";
+  request(by(brought), link::GroupConstruct{"g", {}, {}});
+  EXPECT_EQ(status_on(brought), PMIX_SUCCESS);
+  EXPECT_EQ(status_on(leader), PMIX_SUCCESS);
+  EXPECT_EQ(status_on(other), PMIX_SUCCESS);
+}
+
+/// Once processes of the failed attempt have called again.
+TEST_F(GroupRoomsTest, a_leader_that_comes_late_is_in_the_next_attempt_where_that_has_begun) {
+  auto &leader = enter(0), &other = enter(1);
+  request(by(leader), link::GroupConstruct{"g", ranks({0}), leads(2, ranks({2}))});
+  rooms->bootstraps.lose(proc(2), PMIX_ERR_PROC_ABORTED);
+  leader.turn();
+  EXPECT_EQ(status_on(leader), PMIX_ERR_PROC_ABORTED);
+  request(by(leader), link::GroupConstruct{"g", ranks({0}), leads(2, {})});
+  leader.turn();
+  request(by(other), link::GroupConstruct{"g", ranks({1}), leads(2, {})});
+  EXPECT_EQ(status_on(other), PMIX_SUCCESS);
+  EXPECT_EQ(status_on(leader), PMIX_SUCCESS);
+}
+
 TEST_F(GroupRoomsTest, a_bootstrap_is_not_taken_for_one_whose_name_goes_on) {
   auto& leader = enter(0);
-  const auto arrived_in = [&](const FenceName& name) { return rooms->bootstraps.part_in(name).arrived; };
+  const auto is_in = [&](const FenceName& name) { return rooms->bootstraps.has_called(name, proc(0)); };
   for (const char* group : {"a", "a (b", "a (b called)", "a (1 of 2 leaders have called)"}) {
     request(by(leader), link::GroupConstruct{group, ranks({0}), leads(2, {})});
     leader.turn();
@@ -60,10 +97,10 @@ TEST_F(GroupRoomsTest, a_bootstrap_is_not_taken_for_one_whose_name_goes_on) {
     ASSERT_EQ(open.size(), 1u);
     EXPECT_EQ(to_text(open.front().name.operation), std::string("bootstrap of group ") + group);
     EXPECT_EQ(open.front().remark, " (1 of 2 leaders have called)");
-    EXPECT_EQ(arrived_in(open.front().name), 1u) << group;
+    EXPECT_TRUE(is_in(open.front().name)) << group;
     auto other = open.front().name;
     other.operation.group += " (c called)";
-    EXPECT_EQ(arrived_in(other), 0u) << to_text(other.operation) << " is another group's";
+    EXPECT_FALSE(is_in(other)) << to_text(other.operation) << " is another group's";
     rooms->bootstraps.lose(proc(0), PMIX_ERR_PROC_ABORTED);
     leader.turn();
     (void)status_on(leader);

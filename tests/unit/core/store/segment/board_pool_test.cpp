@@ -85,6 +85,29 @@ TEST(BoardPool, a_slot_serves_set_after_set) {
   }
 }
 
+TEST(BoardPool, a_board_that_has_not_been_used_makes_room_first) {
+  Node node;
+  const auto job = node.add(flat_job("job", 2, 2)).value();
+  BoardPool pool(node.segment, PoolPart::groups);
+  EXPECT_FALSE(pool.victim());
+  const auto first = *pool.take(job.view(), 1, false), second = *pool.take(job.view(), 1, false);
+  EXPECT_EQ(pool.victim(), first);
+  EXPECT_EQ(pool.victim(), second);
+  const auto use = [&](BoardNumber number) {
+    auto& board = pool.at(number);
+    (void)board.arrive(0, board.open_generation(), false, pool.incarnation(number));
+  };
+  use(first);
+  EXPECT_EQ(pool.victim(), second);
+  use(first);
+  use(second);
+  EXPECT_EQ(pool.victim(), first) << "both are in use: the turn decides";
+  EXPECT_TRUE(pool.give_back(first));
+  EXPECT_EQ(pool.victim(), second);
+  EXPECT_TRUE(pool.give_back(second));
+  EXPECT_FALSE(pool.victim());
+}
+
 TEST(BoardPool, a_reader_finds_the_slots_and_nothing_else) {
   Node node;
   const auto job = node.add(flat_job("job", 2, 2)).value();
