@@ -39,15 +39,13 @@ function(weft_gtest_report entry result)
 endfunction()
 
 # What `scripts/test --preset tsan --target weft_thread_tests -- -L threads` builds and runs: what several
-# threads share. weft_structure_thread_tests: without what needs the library as a whole, which is most of what
-# that compiles (.ci/run; scripts/soak runs all).
+# threads share.
 add_custom_target(weft_thread_tests)
-add_custom_target(weft_structure_thread_tests)
 
-# weft_unit_test(<program> <name> [THREADS [LIBRARY]] [TIMEOUT <seconds>] [ENVIRONMENT <NAME=value>...]): the
-# entry unit.<name>, where the name is the folder that is tested. LIBRARY: the program loads libpmix.
+# weft_unit_test(<program> <name> [THREADS] [TIMEOUT <seconds>] [ENVIRONMENT <NAME=value>...]): the entry
+# unit.<name>, where the name is the folder that is tested.
 function(weft_unit_test program name)
-  cmake_parse_arguments(PARSE_ARGV 2 unit "THREADS;LIBRARY" TIMEOUT ENVIRONMENT)
+  cmake_parse_arguments(PARSE_ARGV 2 unit THREADS TIMEOUT ENVIRONMENT)
   weft_test_program(${program})
   # AddressSanitizer sees no race, and without optimisation a million records take a minute: races are tsan's,
   # and the release's.
@@ -60,9 +58,6 @@ function(weft_unit_test program name)
   if(unit_THREADS)
     list(APPEND labels threads)
     add_dependencies(weft_thread_tests ${program})
-    if(NOT unit_LIBRARY)
-      add_dependencies(weft_structure_thread_tests ${program})
-    endif()
   endif()
   if(NOT unit_TIMEOUT)
     set(unit_TIMEOUT 300)

@@ -124,6 +124,9 @@ TEST_P(InvitationLossTest, the_leaders_node_dies_and_a_process_aborts) {
 }
 /// Only the last node has heard that the group is made.
 TEST_P(InvitationLossTest, the_leaders_node_dies_while_it_replies) {
+  if (GetParam() == "ucx")
+    GTEST_SKIP() << "UCX 1.13 may abort a process whose peer dies while a long message is under way: "
+                    "docs/known_limits.md";
   auto variables = over();
   variables.emplace_back("WEFT_LOST_AFTER",
                          "600");  // the node that is stopped is not lost, however long the reply takes
