@@ -179,11 +179,17 @@ bool Memberships::has_undecided() const {
 }
 
 /// A group as it was made has the same members everywhere: it needs a keeper only where a request is about it.
+/// A change that has come too early here is known here.
 std::vector<MembersItem> Memberships::items() const {
   std::map<std::string, Group> known;
   groups_.table().each([&](const std::string& name, const Group& group) {
     if (group.version > 1) known.emplace(name, group);
   });
+  for (const auto& early : early_) {
+    if (!early.changed) continue;
+    auto& newest = known[early.group];
+    if (early.changed->version > newest.version) newest = *early.changed;
+  }
   for (const auto& request : requests_) {
     if (!is_waiting(*request)) continue;
     const auto* group = groups_.table().find(request->message.group);
@@ -205,17 +211,25 @@ void Memberships::settle(std::vector<MembersItem> decided) {
   groups_.table().settle();
   for (const auto& [is_open, name, group] : decided) {
     if (!jobs_.may_be_named(group.members)) continue;
-    const MadeGroup made{name, group, {}};
-    if (groups_.table().find(name) != nullptr) take(made, {});
-    const auto requests = requests_;
-    for (const auto& request : requests) {
-      if (request->message.group != made.name || !is_waiting(*request)) continue;
-      const bool has_none_left = peers_.is_gone(keeper_after(made.group));
-      if (request->message.is_made(made.group))
-        finish(request, PMIX_SUCCESS, made);
-      else
-        has_none_left ? finish(request, PMIX_ERR_NOT_FOUND) : ask_keeper(request, made.group);
-    }
+    if (is_being_made(name))
+      early_.push_back({name, [this, name = name, group = group] { follow(name, group); }, group});
+    else
+      follow(name, group);
+  }
+}
+
+/// The servers that are left have agreed on this version.
+void Memberships::follow(const std::string& name, const Group& group) {
+  const MadeGroup made{name, group, {}};
+  if (groups_.table().find(name) != nullptr) take(made, {});
+  const auto requests = requests_;
+  for (const auto& request : requests) {
+    if (request->message.group != name || !is_waiting(*request)) continue;
+    const bool has_none_left = peers_.is_gone(keeper_after(group));
+    if (request->message.is_made(group))
+      finish(request, PMIX_SUCCESS, made);
+    else
+      has_none_left ? finish(request, PMIX_ERR_NOT_FOUND) : ask_keeper(request, group);
   }
 }
 
@@ -234,12 +248,12 @@ void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::
   if (!jobs_.may_be_named(changed.made.group.members) || !jobs_.may_be_named(changed.before))
     return reply(PMIX_ERR_BAD_PARAM, {});
   if (peers_.is_lost(from)) return;
-  if (is_being_made(changed.made.name)) {
-    early_.push_back({changed.made.name, [=, this] { take_change(from, changed, reply); }});
-    return;
-  }
-  take(changed.made, changed.before);
-  reply(PMIX_SUCCESS, {});
+  const auto take_now = [this, changed, reply] {
+    take(changed.made, changed.before);
+    reply(PMIX_SUCCESS, {});
+  };
+  if (!is_being_made(changed.made.name)) return take_now();
+  early_.push_back({changed.made.name, take_now, changed.made.group});
 }
 
 void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_unknown) {

@@ -190,6 +190,7 @@ class Memberships final : ViewRoomOf<MembersItem> {
   struct Early {
     std::string group;
     std::function<void()> take;
+    std::optional<Group> changed{};  ///< of a change
   };
   struct Queue {
     std::string group;
@@ -228,6 +229,7 @@ class Memberships final : ViewRoomOf<MembersItem> {
   bool has_undecided() const override;
   std::vector<MembersItem> items() const override;
   void settle(std::vector<MembersItem> decided) override;
+  void follow(const std::string& name, const Group& group);
 
   Loop& loop_;
   const Jobs& jobs_;
