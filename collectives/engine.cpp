@@ -5,121 +5,6 @@
 #include <new>
 
 namespace weft::collectives {
-namespace {
-
-constexpr std::uint64_t postponed = std::uint64_t{1}
-                                    << 63;  ///< in a table of lengths: the bytes come in phase 1
-/// The most that one member contributes: below this the sum over all members cannot overflow.
-constexpr std::uint64_t most_contribution = std::uint64_t{1} << 40;
-
-}  // namespace
-
-struct Engine::Collective {
-  Signature signature;
-  Generation generation = 0;
-  Kind kind = Kind::barrier;
-  std::vector<NodeNumber> members;
-  Index me{};
-  Done done;
-  AfterLoss after_loss = AfterLoss::ends;  ///< as this member has asked
-
-  Choice choice;
-  std::uint8_t phase = 0;
-  Schedule schedule;
-  std::vector<std::vector<char>> arrived;  ///< by step and receive
-  std::size_t step = 0;
-  bool step_is_sent = false;
-  std::vector<std::vector<std::byte>> contributions;  ///< by member
-  std::vector<std::uint64_t> lengths;  ///< of the postponed ones; 0: not postponed, or not known yet
-
-  bool is_suspended = false;  ///< a member is lost: settle() ends it, and nothing else
-  bool is_without_data = false;
-  bool is_over = false;  ///< then it is in ended_, until progress() calls done()
-  Result<void> result;
-  std::optional<Loss> lost;
-
-  std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
-  Key key() const { return {signature, generation}; }
-  /// How a collective has ended. REQUIRES: is_over.
-  End how() const {
-    const auto loss = lost.value_or(Loss{MessageHeader::no_node});
-    return {signature,   generation, result ? Errc::os : result.error().code, result.has_value(), loss.node,
-            loss.agreed, loss.first};
-  }
-  MessageHeader header() const {
-    return {.signature = signature,
-            .generation = generation,
-            .blocks = {},
-            .members = n(),
-            .kind = kind,
-            .phase = phase};
-  }
-  std::optional<Index> index_of(NodeNumber node) const {
-    const auto at = std::lower_bound(members.begin(), members.end(), node);
-    if (at == members.end() || *at != node) return std::nullopt;
-    return Index(static_cast<std::uint32_t>(at - members.begin()));
-  }
-  std::uint32_t block(const Blocks& blocks, std::uint32_t i) const {
-    return static_cast<std::uint32_t>((std::uint64_t{number(blocks.first)} + i) % n());
-  }
-  bool goes_in_this_phase(std::uint32_t block) const {
-    return phase == 1 ? lengths[block] != 0 : lengths[block] == 0;
-  }
-
-  std::vector<std::byte> pack(const Blocks& blocks) const;
-  bool unpack(const Blocks& blocks, Bytes payload);
-  bool mark(Index from, const Blocks& blocks);
-  bool step_has_arrived() const;
-};
-
-/// A table of lengths, then the bytes. A block that is not sent in this phase has its length alone.
-std::vector<std::byte> Engine::Collective::pack(const Blocks& blocks) const {
-  base::Writer out;
-  std::size_t bytes = 0;
-  for (std::uint32_t i = 0; i < blocks.count; ++i)
-    if (const auto b = block(blocks, i); goes_in_this_phase(b)) bytes += contributions[b].size();
-  out.reserve(blocks.count * sizeof(std::uint64_t) + bytes);
-  for (std::uint32_t i = 0; i < blocks.count; ++i) {
-    const auto b = block(blocks, i);
-    out.u64(goes_in_this_phase(b) ? contributions[b].size() : phase == 0 ? lengths[b] | postponed : 0);
-  }
-  for (std::uint32_t i = 0; i < blocks.count; ++i)
-    if (const auto b = block(blocks, i); goes_in_this_phase(b)) out.raw(contributions[b]);
-  return std::move(out).take();
-}
-
-bool Engine::Collective::unpack(const Blocks& blocks, Bytes payload) {
-  base::Reader in(payload);
-  base::Reader table(in.raw(std::size_t{blocks.count} * sizeof(std::uint64_t)));
-  for (std::uint32_t i = 0; i < blocks.count && in.ok(); ++i) {
-    const auto b = block(blocks, i);
-    const auto length = table.u64();
-    if (phase == 0 && (length & postponed) != 0) {
-      lengths[b] = length & ~postponed;
-      if (lengths[b] == 0 || lengths[b] > most_contribution) return false;
-      continue;
-    }
-    if (phase == 1 && length != lengths[b]) return false;
-    if (phase == 1 && lengths[b] == 0) continue;
-    const Bytes bytes = in.raw(length);
-    if (in.ok()) contributions[b].assign(bytes.begin(), bytes.end());
-  }
-  return in.done();
-}
-
-/// Marks the message as arrived. False: no step waits for it, or it came before.
-bool Engine::Collective::mark(Index from, const Blocks& blocks) {
-  for (std::size_t s = step; s < schedule.size(); ++s) {
-    const auto& receives = schedule[s].receives;
-    for (std::size_t r = 0; r < receives.size(); ++r)
-      if (receives[r] == PeerBlocks{from, blocks}) return !std::exchange(arrived[s][r], char{1});
-  }
-  return false;
-}
-
-bool Engine::Collective::step_has_arrived() const {
-  return std::find(arrived[step].begin(), arrived[step].end(), char{0}) == arrived[step].end();
-}
 
 Engine::Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options)
     : mesh_(mesh),
@@ -143,8 +28,7 @@ Engine::~Engine() {
   tell_ended();
 }
 
-Result<Engine::Collective*> Engine::make(const Signature& signature, Kind kind,
-                                         std::vector<NodeNumber> members) {
+Result<Collective*> Engine::make(const Signature& signature, Kind kind, std::vector<NodeNumber> members) {
   if (outbox_.is_closed()) return fail(Errc::canceled, "this node takes no part in collectives any more");
   if (std::adjacent_find(members.begin(), members.end(), std::greater_equal<>()) != members.end())
     return fail(Errc::invalid, "the members of a collective are named in ascending order, each once");
@@ -178,33 +62,87 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   c.contributions[number(c.me)] = std::move(contribution);
   const auto generation = c.generation;
 
-  const auto lost = std::find_if(c.members.begin(), c.members.end(), [this](NodeNumber member) {
-    return member != self_ && mesh_.state(member) == mesh::NodeState::lost;
-  });
-  if (lost != c.members.end() && after_loss != AfterLoss::ends) {
-    c.is_suspended = has_begun_undecided_ = true;
-    return generation;
-  }
-  if (lost != c.members.end()) {
-    end_at_all(c, {Errc::peer_lost, 0, "a member was lost before"}, *lost);
+  if (const auto lost = lost_member_of(c)) {
+    if (!waits_for_view(c)) end_at_all(c, {Errc::peer_lost, 0, "a member was lost before"}, *lost);
     return generation;
   }
   start_phase(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
   return generation;
 }
 
-Result<Errc> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why) {
+/// The first of them that this node knows to be lost.
+std::optional<NodeNumber> Engine::lost_member_of(const Collective& c) const {
+  const auto lost = std::find_if(c.members.begin(), c.members.end(), [this](NodeNumber member) {
+    return member != self_ && mesh_.state(member) == mesh::NodeState::lost;
+  });
+  return lost == c.members.end() ? std::nullopt : std::optional(*lost);
+}
+
+/// One that has begun with a lost member. False: nothing follows from it.
+bool Engine::waits_for_view(Collective& c) {
+  if (c.after_loss == AfterLoss::ends) return false;
+  c.is_suspended = has_begun_undecided_ = true;
+  return true;
+}
+
+// ---- refusals
+
+Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why,
+                                  Done done, AfterLoss after_loss) {
   const auto made = make(signature, Kind::barrier, std::move(members));
   if (!made) return fail(made.error());
   Collective& c = **made;
+  c.done = std::move(done);
+  c.after_loss = after_loss;
+  c.is_refused = true;
+  const auto generation = c.generation;
+  const auto arbiter = c.members.front();
   const auto early = early_.take(c.key());
-  for (const auto& message : early.messages) {
-    if (message.header.type != MessageHeader::Type::abort) continue;
-    take(c, message.from, message.header, message.payload);
-    return Errc(message.header.error);
+  const auto end = std::find_if(early.messages.begin(), early.messages.end(), [](const auto& message) {
+    return message.header.type == MessageHeader::Type::abort;
+  });
+  const bool is_lost = lost_member_of(c).has_value();
+  if (is_lost && waits_for_view(c)) return generation;
+  if (end != early.messages.end())
+    take(c, end->from, end->header, end->payload);
+  else if (is_lost || arbiter == self_)
+    end_at_all(c, {why}, std::nullopt);
+  else
+    send_end(arbiter, c.header(), MessageHeader::Type::refusal, why);
+  return generation;
+}
+
+void Engine::send_end(NodeNumber to, MessageHeader header, MessageHeader::Type type, Errc why) {
+  header.type = type;
+  header.error = static_cast<std::uint8_t>(why);
+  outbox_.send(to, base::encode_fixed(header), {});
+}
+
+/// At the lowest member: another one takes no part, so none has ended it well.
+void Engine::take_refusal(NodeNumber from, const MessageHeader& header) {
+  const Key key{header.signature, header.generation};
+  const auto why = Errc{header.error};
+  if (const auto open = open_.find(key); open != open_.end()) {
+    if (!open->second->is_suspended) end_at_all(*open->second, {why}, std::nullopt);
+    return;
   }
-  end_at_all(c, {why}, std::nullopt);
-  return why;
+  if (header.generation > begun(key.first)) early_.end(key, from, why, true);
+  const auto end = early_.end_of(key);
+  send_end(from, header, MessageHeader::Type::refused, end ? *end : error_of(key).value_or(why));
+}
+
+/// At the member that has refused it.
+void Engine::take_refused(const MessageHeader& header) {
+  const auto open = open_.find({header.signature, header.generation});
+  const bool is_awaited = open != open_.end() && open->second->is_refused && !open->second->is_suspended;
+  if (is_awaited) end_at_all(*open->second, {Errc{header.error}}, std::nullopt);
+}
+
+/// How one has failed here.
+std::optional<Errc> Engine::error_of(const Key& key) const {
+  const auto failed = std::find_if(ended_.begin(), ended_.end(),
+                                   [&](const auto& c) { return c->key() == key && !c->result; });
+  return failed != ended_.end() ? std::optional((*failed)->result.error().code) : past_.error_of(key);
 }
 
 Generation Engine::begun(const Signature& signature) const {
@@ -266,7 +204,9 @@ void Engine::send_step(Collective& c) {
 
 void Engine::cannot_send(NodeNumber to, Bytes header_bytes, const Error& why) {
   const auto header = base::decode<MessageHeader>(header_bytes);
-  if (!header || header->type != MessageHeader::Type::data) return;
+  const bool is_awaited =
+      header && (header->type == MessageHeader::Type::data || header->type == MessageHeader::Type::refusal);
+  if (!is_awaited) return;
   const auto open = open_.find({header->signature, header->generation});
   if (open == open_.end()) return;
   if (why.code == Errc::peer_lost) return suspend(to);
@@ -281,6 +221,8 @@ void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcep
   }
   const auto begun = generations_.find(header->signature);
   try {
+    if (header->type == MessageHeader::Type::refusal) return take_refusal(from, *header);
+    if (header->type == MessageHeader::Type::refused) return take_refused(*header);
     if (begun == generations_.end() || header->generation > begun->second) {
       ++counters_.early;
       return early_.keep(from, *header, payload);
@@ -303,6 +245,7 @@ void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, B
     return end(c, fail(Errc(header.error), "another member ended it"),
                lost ? std::optional(Loss{*lost}) : std::nullopt);
   }
+  if (c.is_refused) return;  // it ends as the lowest member says
   const auto index = c.index_of(from);
   if (!index || header.members != c.n() || header.kind != c.kind) {
     ++counters_.malformed;
@@ -320,11 +263,9 @@ void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, B
 /// Ends it here, and tells all members but `lost`.
 void Engine::end_at_all(Collective& c, const Error& why, std::optional<NodeNumber> lost) {
   auto header = c.header();
-  header.type = MessageHeader::Type::abort;
-  header.error = static_cast<std::uint8_t>(why.code);
   header.lost = lost.value_or(MessageHeader::no_node);
   for (const auto member : c.members)
-    if (member != self_ && member != lost) outbox_.send(member, base::encode_fixed(header), {});
+    if (member != self_ && member != lost) send_end(member, header, MessageHeader::Type::abort, why.code);
   end(c, fail(why), lost ? std::optional(Loss{*lost}) : std::nullopt);
 }
 
@@ -434,10 +375,18 @@ std::size_t Engine::tell_ended() {
   return ended.size();
 }
 
+Engine::Counters Engine::counters() const {
+  auto out = counters_;
+  out.early_bytes = early_.bytes();
+  out.awaited_bytes = early_.open_bytes();
+  return out;
+}
+
 std::vector<OpenCollective> Engine::open() const {
   std::vector<OpenCollective> out;
   for (const auto& [key, c] : open_) {
     OpenCollective one{key.first, key.second, c->kind, to_text(c->choice), {}};
+    if (c->is_refused) one.waits_for = {c->members.front()};
     if (c->step < c->schedule.size())
       for (std::size_t r = 0; r < c->arrived[c->step].size(); ++r)
         if (!c->arrived[c->step][r])

@@ -9,6 +9,14 @@
 // Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase
 //           0. Longer ones send only their length in phase 0; phase 1 then exchanges them with the algorithm
 //           chosen for the total size.
+// Refusal   A member that takes no part in a collective refuses it. The lowest member says how it ends: as the
+//           first refusal that comes there, so that all members hear the same of several that refuse.
+//
+//             member 3: refuse(why) -- refusal, why --> lowest member: begun there, it ends it at all members;
+//                 |                                        else it keeps the end, and answers
+//                 |<------------------ refused, end ------------|
+//                 |-- abort, end --> all members
+//
 // Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So
 //           at a node that knows of the loss it is suspended: no message ends it any more, settle() does,
 //           with what its survivors have agreed on (undecided(), ended(), result_of()). A collective that
@@ -26,28 +34,13 @@
 #include <vector>
 
 #include "collectives/choice.hpp"
+#include "collectives/collective.hpp"
 #include "collectives/early.hpp"
 #include "collectives/past.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/mesh/outbox.hpp"
 
 namespace weft::collectives {
-
-/// Of one that a lost node has ended.
-struct Loss {
-  NodeNumber node;
-  AfterLoss agreed = AfterLoss::ends;
-  NodeNumber first =
-      MessageHeader::no_node;  ///< the lowest member that had it open when the survivors agreed
-};
-struct Outcome {
-  Result<void> result;
-  std::optional<Loss> lost;
-  /// Of an exchange that went well. The bytes are valid during the call.
-  const Contributions& contributions;
-  bool is_without_data = false;  ///< it went well, and what the others contributed has not come
-};
-using Done = std::function<void(const Outcome&)>;
 
 /// For observers: one collective that is open here.
 struct OpenCollective {
@@ -80,9 +73,11 @@ class Engine {
   Result<Generation> begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
                            std::vector<std::byte> contribution, Done done,
                            AfterLoss after_loss = AfterLoss::ends);
-  /// Fails the next generation at all members, as `why`: this node does not take part in it. Returns how it
-  /// has ended: another member may have ended it before. Errors as begin().
-  Result<Errc> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
+  /// Fails the next generation at all members, as `why`: this node does not take part in it. done: as of
+  /// begin(), with how it has ended: another member may have ended it before, or the survivors of a loss.
+  /// Errors as begin().
+  Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why, Done done,
+                            AfterLoss after_loss = AfterLoss::ends);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
   /// The collective has begun here and not ended. Right after begin(): no other member had ended it before.
@@ -93,7 +88,7 @@ class Engine {
   /// if it has ended.
   void abort(const Signature& signature, Generation generation, Errc why);
 
-  using Key = std::pair<Signature, Generation>;
+  using Key = Collective::Key;
   /// The node is lost: what is open with it is suspended from here on. Again: no effect.
   void suspend(NodeNumber lost) noexcept;
   /// A collective is suspended, and waits for settle().
@@ -136,19 +131,21 @@ class Engine {
   std::vector<OpenCollective> open() const;
   struct Counters {
     std::uint64_t begun = 0, ended_well = 0, failed = 0, early = 0, late = 0, malformed = 0;
+    std::uint64_t early_bytes = 0;    ///< now: of messages for which this node is not ready
+    std::uint64_t awaited_bytes = 0;  ///< of these, of collectives that have not failed elsewhere
   };
-  const Counters& counters() const noexcept { return counters_; }
-  /// The bytes of messages for which this node is not ready.
-  std::uint64_t early_bytes() const noexcept { return early_.bytes(); }
-  /// Of these those of collectives that have not failed elsewhere: this node has still to begin them.
-  std::uint64_t awaited_bytes() const noexcept { return early_.open_bytes(); }
+  Counters counters() const;
 
  private:
-  struct Collective;
-
   Result<Collective*> make(const Signature& signature, Kind kind, std::vector<NodeNumber> members);
   void receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept;
   void take(Collective& collective, NodeNumber from, const MessageHeader& header, Bytes payload);
+  std::optional<NodeNumber> lost_member_of(const Collective& collective) const;
+  bool waits_for_view(Collective& collective);
+  void send_end(NodeNumber to, MessageHeader header, MessageHeader::Type type, Errc why);
+  void take_refusal(NodeNumber from, const MessageHeader& header);
+  void take_refused(const MessageHeader& header);
+  std::optional<Errc> error_of(const Key& key) const;
   void start_phase(Collective& collective, const Choice& choice);
   void advance(Collective& collective);
   void send_step(Collective& collective);

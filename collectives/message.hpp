@@ -42,7 +42,12 @@ constexpr void fields(Archive& archive, Blocks& m) {
 
 /// In front of each message; its changes raise mesh::protocol_version.
 struct MessageHeader {
-  enum class Type : std::uint8_t { data, abort };
+  enum class Type : std::uint8_t {
+    data,
+    abort,    ///< it has ended
+    refusal,  ///< to the lowest member: the sender takes no part
+    refused,  ///< from it, to that member: how it ends
+  };
   static constexpr NodeNumber no_node = ~NodeNumber{0};
 
   Signature signature;
@@ -53,7 +58,7 @@ struct MessageHeader {
   Type type = Type::data;
   Kind kind = Kind::barrier;
   std::uint8_t phase = 0;
-  std::uint8_t error = 0;  ///< abort: an Errc
+  std::uint8_t error = 0;  ///< of the other types: an Errc
 };
 template <class Archive>
 constexpr void fields(Archive& archive, MessageHeader& m) {
@@ -61,7 +66,7 @@ constexpr void fields(Archive& archive, MessageHeader& m) {
 }
 static_assert(base::fixed_bytes<MessageHeader> <= mesh::Sending::max_header);
 inline bool is_valid(const MessageHeader& m) {
-  return m.type <= MessageHeader::Type::abort && m.kind <= Kind::exchange && m.phase <= 1 &&
+  return m.type <= MessageHeader::Type::refused && m.kind <= Kind::exchange && m.phase <= 1 &&
          m.error <= static_cast<std::uint8_t>(Errc::os);
 }
 

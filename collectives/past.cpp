@@ -44,6 +44,12 @@ std::vector<End> Past::with(const std::vector<NodeNumber>& nodes) const {
   return out;
 }
 
+std::optional<Errc> Past::error_of(const Key& key) const {
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end() || entry->second.end.is_well != 0) return std::nullopt;
+  return entry->second.end.error;
+}
+
 const Contributions* Past::contributions_of(const Signature& signature, Generation generation) const {
   const auto entry = entries_.find({signature, generation});
   const bool is_kept = entry != entries_.end() && with_data_.count(entry->second.age) != 0;

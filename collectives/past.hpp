@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "collectives/message.hpp"
@@ -48,6 +49,8 @@ class Past {
   void add(const End& end, std::vector<NodeNumber> members, Contributions contributions);
   /// The ends of collectives that have one of these nodes as a member.
   std::vector<End> with(const std::vector<NodeNumber>& nodes) const;
+  /// Of one that has failed. Nothing: it has not, or that is not kept.
+  std::optional<Errc> error_of(const std::pair<Signature, Generation>& key) const;
   /// Null: not kept.
   const Contributions* contributions_of(const Signature& signature, Generation generation) const;
 

@@ -89,7 +89,7 @@ class Peers {
           if (open_collectives_ < 8) begin(in.u8() % 4);
           break;
         case Step::refuse:
-          (void)engine_->refuse({1, in.u8() % 4u}, {0, 1, 2}, Errc::timeout);
+          (void)engine_->refuse({1, in.u8() % 4u}, {0, 1, 2}, Errc::timeout, nullptr);
           break;
         case Step::abort:
           engine_->abort({1, in.u8() % 4u}, 1, Errc::timeout);
@@ -142,7 +142,7 @@ class Peers {
     }
     engine_->progress();
     rpc_->progress();
-    require(engine_->early_bytes() <= most_early);
+    require(engine_->counters().early_bytes <= most_early);
     require(later_.size() <= messages_.size());
   }
 

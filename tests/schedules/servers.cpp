@@ -56,7 +56,7 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
     const std::pair<const char*, std::size_t> counts[] = {
         {"collectives", is_for_lost ? 0 : node.cluster().engine().open().size()},
         {"undecided collectives", node.cluster().engine().has_undecided() ? 1 : 0},
-        {"bytes of early messages", is_any_for_lost ? 0 : node.cluster().engine().awaited_bytes()},
+        {"bytes of early messages", is_any_for_lost ? 0 : node.cluster().engine().counters().awaited_bytes},
         {"Gets", rooms.gets.waiting()},
         {"questions", rooms.questions.open()},
         {"acceptances of invitations", rooms.invited.joining()},

@@ -116,7 +116,8 @@ void Fences::lose_at(const BoardRef& fence, FenceCause cause) {
 /// The generation has failed here before it was exchanged, so the other nodes' fails with it, and all go on
 /// with the same number.
 void Fences::failed_here(const BoardRef& fence, store::Generation generation, pmix_status_t why) {
-  if (fence->is_remote() && cards_.is_ours()) exchanges_.refuse(fence->procs(), why);
+  if (fence->is_remote() && cards_.is_ours())
+    static_cast<void>(exchanges_.refuse(fence->procs(), why, nullptr));
   if (is_by_host(*fence)) failed_at_host(fence, generation, why);
 }
 

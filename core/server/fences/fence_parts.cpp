@@ -124,7 +124,7 @@ void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
       if (why == PMIX_SUCCESS) break;
       const auto fence = find(*procs);
       fence != nullptr ? step(fence, FenceEvent::hopeless, {why})
-                       : static_cast<void>(exchanges_.refuse(*procs, why));
+                       : static_cast<void>(exchanges_.refuse(*procs, why, nullptr));
       if (exchanges_.attempts(*procs) == last) break;
     }
   }

@@ -28,9 +28,9 @@ Participants::Participants(Procs procs, OperationName operation, collectives::Af
   const auto set = signature_of(procs);
   auto signature = set;
   if (!operation.is_fence()) {
-    const auto bytes = base::encode(operation);
+    const auto bytes = base::encode(OperationName{operation.kind, operation.group});
     signature.high = XXH3_64bits(bytes.data(), bytes.size());
-    signature.low = XXH3_64bits_withSeed(&set, sizeof set, signature.high);
+    signature.low = XXH3_64bits_withSeed(&set, sizeof set, signature.high ^ operation.series);
   }
   shared_ = std::make_shared<const Shared>(
       Shared{std::move(procs), std::move(operation), after_loss, signature, set, std::move(begun_as)});

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "base/wire.hpp"
 
@@ -28,14 +29,21 @@ struct OperationName {
   };
   Kind kind = Kind::fence;
   std::string group{};  ///< empty: of no group
-  auto operator<=>(const OperationName&) const = default;
+  /// Of a fence and of the end of a group: the members that it had then (Group::series). No part of what a
+  /// call belongs to: a member may call when the members are others than for those that have called before.
+  std::uint64_t series = 0;
+
+  bool operator==(const OperationName& other) const { return kind == other.kind && group == other.group; }
+  std::weak_ordering operator<=>(const OperationName& other) const {
+    return std::tie(kind, group) <=> std::tie(other.kind, other.group);
+  }
 
   bool is_fence() const noexcept { return kind == Kind::fence; }
   bool is_kept_by_one_server() const noexcept { return kind >= Kind::invitation; }
 };
 template <class Archive>
 void fields(Archive& archive, OperationName& m) {
-  archive(m.kind, m.group);
+  archive(m.kind, m.group, m.series);
 }
 inline bool is_valid(const OperationName& m) {
   const bool is_of_group = m.kind >= OperationName::Kind::construct;

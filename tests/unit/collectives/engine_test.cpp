@@ -232,7 +232,7 @@ TEST_F(EngineTest, too_much_that_comes_early_fails_when_it_begins) {
   all[1]->begin(world, Kind::exchange, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); })) << "its sender waits for it no longer";
   for (const auto& node : all) EXPECT_EQ(node->told[0].result.error().code, Errc::no_space) << node->number;
-  EXPECT_EQ(all[1]->engine->early_bytes(), 0u);
+  EXPECT_EQ(all[1]->engine->counters().early_bytes, 0u);
 }
 
 /// A member that is ahead by a phase; of one that never gets there, all of its messages.
@@ -256,14 +256,14 @@ TEST_F(EngineTest, what_comes_for_a_later_phase_is_bounded_and_given_back) {
   };
   for (std::uint64_t i = 1; i <= 3; ++i) {
     ahead(500);
-    EXPECT_EQ(all[1]->engine->early_bytes(), i * (500 + EarlyMessages::overhead));
+    EXPECT_EQ(all[1]->engine->counters().early_bytes, i * (500 + EarlyMessages::overhead));
   }
   for (int i = 0; i < 5; ++i) ahead(500);
-  EXPECT_EQ(all[1]->engine->early_bytes(), 0u) << "too much: thrown away";
+  EXPECT_EQ(all[1]->engine->counters().early_bytes, 0u) << "too much: thrown away";
   all[1]->engine->abort(world, 1, Errc::timeout);
   ASSERT_TRUE(until([&] { return all_told(); }));
   ahead(500);
-  EXPECT_EQ(all[1]->engine->early_bytes(), 0u) << "it has ended";
+  EXPECT_EQ(all[1]->engine->counters().early_bytes, 0u) << "it has ended";
   TearDown();  // before the sendings
 }
 
@@ -320,19 +320,57 @@ TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_aw
   // The third message is too much: two are thrown away.
   for (int i = 0; i < 20; ++i) round(call++, 110);
   round(call++, 10);
-  for (const auto& node : all) EXPECT_EQ(node->engine->early_bytes(), 0u) << node->number;
+  for (const auto& node : all) EXPECT_EQ(node->engine->counters().early_bytes, 0u) << node->number;
 }
 
 TEST_F(EngineTest, one_that_two_members_refuse_has_the_end_of_the_first) {
   start(3);
-  EXPECT_EQ(all[2]->engine->refuse(world, all_nodes(), Errc::denied).value(), Errc::denied);
-  ASSERT_TRUE(
-      until([&] { return all[0]->engine->counters().early == 1 && all[1]->engine->counters().early == 1; }));
-  EXPECT_EQ(all[0]->engine->refuse(world, all_nodes(), Errc::peer_lost).value(), Errc::denied);
+  all[2]->refuse(world, all_nodes(), Errc::denied);
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  for (int i = 0; i < 100; ++i) turn();
+  all[0]->refuse(world, all_nodes(), Errc::peer_lost);
   all[1]->begin(world, Kind::barrier, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); }));
-  EXPECT_EQ(all[1]->told[0].result.error().code, Errc::denied);
-  for (const auto& node : all) EXPECT_EQ(node->engine->early_bytes(), 0u) << node->number;
+  for (const auto& node : all) {
+    EXPECT_EQ(node->told[0].result.error().code, Errc::denied) << node->number;
+    EXPECT_EQ(node->engine->counters().early_bytes, 0u) << node->number;
+  }
+}
+
+/// Neither has heard of the other. The lowest member has not begun it, has begun it, or refuses it, too.
+TEST_F(EngineTest, of_refusals_at_a_time_the_lowest_member_takes_one_for_all) {
+  start(4);
+  for (unsigned call = 0; call < 3; ++call) {
+    if (call == 1) all[0]->begin(world, Kind::exchange, all_nodes(), {});
+    if (call == 2) all[0]->refuse(world, all_nodes(), Errc::denied);
+    all[1]->begin(world, Kind::exchange, all_nodes(), {});
+    all[2]->refuse(world, all_nodes(), Errc::unreachable);
+    all[3]->refuse(world, all_nodes(), Errc::peer_lost);
+    ASSERT_TRUE(until([&] { return all_told(); })) << call;
+    for (int i = 0; i < 100; ++i) turn();
+    if (call == 0) all[0]->begin(world, Kind::exchange, all_nodes(), {});
+    ASSERT_TRUE(until([&] { return all_told(); })) << call;
+    const auto end = all[0]->told[call].result.error().code;
+    for (const auto& node : all) {
+      EXPECT_EQ(node->told[call].times, 1u) << call << ", node " << node->number;
+      EXPECT_EQ(node->told[call].result.error().code, end) << call << ", node " << node->number;
+      EXPECT_EQ(node->engine->counters().early_bytes, 0u) << node->number;
+      EXPECT_EQ(node->engine->counters().malformed, 0u) << node->number;
+    }
+  }
+}
+
+/// What it says is not heard any more: the survivors agree.
+TEST_F(EngineTest, a_refusal_at_a_lowest_member_that_is_lost_ends_as_the_survivors_agree) {
+  start(3);
+  agrees_on_losses = true;
+  all[1]->begin(world, Kind::barrier, all_nodes(), {});
+  all[0].reset();
+  auto& refused = all[2]->refuse(world, all_nodes(), Errc::denied, AfterLoss::fails);
+  ASSERT_TRUE(until([&] { return all_told(); }, 5'000'000));
+  EXPECT_EQ(refused.result.error().code, Errc::peer_lost);
+  EXPECT_EQ(refused.lost, 0u);
+  EXPECT_EQ(all[1]->told[0].result.error().code, Errc::peer_lost);
 }
 
 TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_back) {
@@ -359,7 +397,7 @@ TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_b
   all[0]->begin({4, 4}, Kind::exchange, {0, 1}, {});
   ASSERT_TRUE(until([&] { return all_told(); }));
   EXPECT_TRUE(all[0]->told.back().result);
-  EXPECT_EQ(all[0]->engine->early_bytes(), 0u);
+  EXPECT_EQ(all[0]->engine->counters().early_bytes, 0u);
 }
 
 /// A collective of three nodes: one has ended it well, one is lost then, and node 0 has not looked at what

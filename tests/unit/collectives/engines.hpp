@@ -68,16 +68,25 @@ struct EngineNode : mesh::Watcher {
   Told& begin(const Signature& signature, Kind kind, const std::vector<NodeNumber>& members,
               Block contribution) {
     Told& one = told.emplace_back();
-    const auto begun =
-        engine->begin(signature, kind, members, std::move(contribution), [&one](const Outcome& outcome) {
-          ++one.times;
-          one.result = outcome.result;
-          if (outcome.lost) one.lost = outcome.lost->node;
-          if (outcome.result) one.contributions = outcome.contributions;
-          one.is_without_data = outcome.is_without_data;
-        });
-    EXPECT_TRUE(begun);
+    EXPECT_TRUE(engine->begin(signature, kind, members, std::move(contribution), telling(one)));
     return one;
+  }
+  Told& refuse(const Signature& signature, const std::vector<NodeNumber>& members, Errc why,
+               AfterLoss after_loss = AfterLoss::ends) {
+    Told& one = told.emplace_back();
+    EXPECT_TRUE(engine->refuse(signature, members, why, telling(one), after_loss));
+    return one;
+  }
+
+ private:
+  static Done telling(Told& one) {
+    return [&one](const Outcome& outcome) {
+      ++one.times;
+      one.result = outcome.result;
+      if (outcome.lost) one.lost = outcome.lost->node;
+      if (outcome.result) one.contributions = outcome.contributions;
+      one.is_without_data = outcome.is_without_data;
+    };
   }
 };
 

@@ -21,7 +21,7 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
       base::warn(base::LogPart::fences, "a fence with data fails: {}. WEFT_FENCE=sparse fences without them",
                  status == PMIX_ERR_OUT_OF_RESOURCE ? "the cards of this node's ranks are more than 4 GiB"
                                                     : "a card of a rank of this node is damaged");
-      if (is_ours()) exchanges_.refuse(procs, status);
+      if (is_ours()) static_cast<void>(exchanges_.refuse(procs, status, nullptr));
       done({status});
       return std::nullopt;
     }

@@ -26,6 +26,9 @@ constexpr Reason reasons[] = {
     {PMIX_ERR_NOMEM, Errc::no_memory},
     {PMIX_ERR_BAD_PARAM, Errc::invalid},  // also: some nodes want the cards to travel, others do not
     {PMIX_ERR_UNPACK_FAILURE, Errc::corrupt},
+    {PMIX_ERR_EXISTS, Errc::again},
+    {PMIX_ERR_NOT_FOUND, Errc::not_found},
+    {PMIX_ERR_NOT_SUPPORTED, Errc::not_supported},
     {Exchanges::rivals, Errc::type_mismatch},
     {Exchanges::changed, Errc::outside_scope},
     {PMIX_GROUP_CONSTRUCT_ABORT, Errc::denied},
@@ -96,7 +99,7 @@ void Exchanges::refuse_passed(const Participants& procs) {
   if (passed == nullptr) return;
   const auto begun = attempts(procs);
   const auto end = std::min<collectives::Generation>(*passed, begun + most_rivals);  // more is damage
-  for (auto next = begun; next < end; ++next) static_cast<void>(refuse(procs, rivals));
+  for (auto next = begun; next < end; ++next) static_cast<void>(refuse(procs, rivals, nullptr));
   passed_.erase(procs.signature());
 }
 
@@ -156,11 +159,18 @@ bool Exchanges::has_lost_node(const Participants& procs) const {
   });
 }
 
-pmix_status_t Exchanges::refuse(const Participants& procs, pmix_status_t why) {
-  const auto code = code_of(why);
-  // Fails only where a participant is not known here, and then no other node knows this one as a member.
-  const auto ended = cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), code);
-  return ended && *ended != code ? status_of(*ended) : why;
+Result<Exchanges::Key> Exchanges::refuse(const Participants& procs, pmix_status_t why, Ended ended) {
+  collectives::Done on_end;
+  if (ended)
+    on_end = [why, ended = std::move(ended)](const Outcome& outcome) {
+      const auto code = outcome.result ? Errc::os : outcome.result.error().code;
+      ended({code == code_of(why) ? why : status_of(code), {}, outcome.lost, false});
+    };
+  const auto generation = cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), code_of(why),
+                                                   std::move(on_end), procs.after_loss());
+  if (!generation) return fail(generation.error());
+  cluster_.pace().stay_awake();
+  return Key{procs.signature(), *generation};
 }
 
 bool Exchanges::process_died(const pmix_proc_t& proc) {

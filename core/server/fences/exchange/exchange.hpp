@@ -87,12 +87,10 @@ class Exchanges {
   Result<Key> begin(const Participants& procs, bool collect, Blob contribution, Ended ended);
   /// The generation that has begun fails here, and so at all members that have not finished it.
   void abort(const Key& key, pmix_status_t why);
-  /// A node of it is lost: the next generation, where it has a word about that (AfterLoss), ends as all that
-  /// are left agree.
   bool has_lost_node(const Participants& procs) const;
-  /// The next generation has failed here before it began. Returns how it has ended: another node may have
-  /// ended it before.
-  pmix_status_t refuse(const Participants& procs, pmix_status_t why);
+  /// The next generation has failed here before it began: it fails at all nodes, as `why` unless another node
+  /// has ended it before. ended: as of begin(), or null. Errors: canceled (no collective begins any more).
+  Result<Key> refuse(const Participants& procs, pmix_status_t why, Ended ended);
 
   /// Nodes do not agree on the set of an operation: one of the same name and of another set waits for this
   /// node. Then both end, at all nodes, with `rivals`, and no node that learns of it takes part in either any

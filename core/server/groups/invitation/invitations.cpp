@@ -13,8 +13,8 @@ using Event = InvitationEvent;
 
 }  // namespace
 
-Invitations::Invitations(Loop& loop, PeerCalls& peers, Questions& questions,
-                         GroupEvents& events, Groups& groups, Memberships& memberships)
+Invitations::Invitations(Loop& loop, PeerCalls& peers, Questions& questions, GroupEvents& events,
+                         Groups& groups, Memberships& memberships)
     : loop_(loop),
       peers_(peers),
       questions_(questions),
@@ -285,6 +285,7 @@ void Invitations::make(const Ref& invitation) {
     made.group.keeper = peers_.by_node(members).count(peers_.self()) != 0
                             ? peers_.self()
                             : peers_.node_of(members.front()).value_or(peers_.self());
+  made.group.series = groups_.next_series();
   if (invitation->terms.wants_context) made.group.context_id = groups_.next_context();
   conclude(invitation, status, made);
 }

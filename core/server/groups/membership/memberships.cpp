@@ -259,27 +259,27 @@ void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::
 void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_unknown) {
   auto* known = groups_.table().find(made.name);
   if (known != nullptr && known->version >= made.group.version) return;
-  const auto before = known != nullptr ? known->members : before_if_unknown;
-  const auto left = procs_without(before, made.group.members);
-  const auto joined = procs_without(made.group.members, before);
+  const auto before = known != nullptr ? *known : Group{.members = before_if_unknown, .options = {}};
+  const auto left = procs_without(before.members, made.group.members);
+  const auto joined = procs_without(made.group.members, before.members);
   if (known != nullptr && left.empty() && joined.empty()) {  // another keeper
     *known = made.group;
     return;
   }
-  if (groups_.take_change(made, left))
-    tell_change(made, link::procs_of(before).value_or(Procs()), left, joined);
+  if (groups_.take_change(made, left)) tell_change(made, before, left, joined);
 }
 
-void Memberships::tell_change(const MadeGroup& made, const Procs& before, const Procs& left,
+void Memberships::tell_change(const MadeGroup& made, const Group& before, const Procs& left,
                               const Procs& joined) {
   if (left.empty() && joined.empty()) return;  // this node hears of the group for the first time: no news
   const auto& members = made.group.members;
   const auto here = peers_.by_node(link::procs_of(members).value_or(Procs()))[peers_.self()];
+  const auto procs_before = link::procs_of(before.members).value_or(Procs());
   for (const auto& proc : left) {
-    gatherings_.left(made.name, proc, before);
+    gatherings_.left(made.name, proc, procs_before, before.series);
     events_.tell({PMIX_GROUP_LEFT, proc, made.name, &members, &proc}, here);
   }
-  if (!joined.empty()) gatherings_.joined(made.name, before);
+  if (!joined.empty()) gatherings_.joined(made.name, procs_before, before.series);
   for (const auto& proc : joined)
     if (made.group.options.tells_joins)
       events_.tell({PMIX_PROC_HAS_JOINED, proc, made.name, &members, &proc}, here);

@@ -222,7 +222,7 @@ class Memberships final : ViewRoomOf<MembersItem> {
   void conclude(const QueueRef& queue, pmix_status_t status);
   void take_change(NodeNumber from, ChangedGroup changed, const Rpc::Reply& reply);
   void take(const MadeGroup& made, const link::RankRuns& before_if_unknown);
-  void tell_change(const MadeGroup& made, const Procs& before, const Procs& left, const Procs& joined);
+  void tell_change(const MadeGroup& made, const Group& before, const Procs& left, const Procs& joined);
   void answer_inquiry(NodeNumber from, GroupInquiry inquiry, const Rpc::Reply& reply);
   void answer_names(NodeNumber from, NamesInquiry inquiry, const Rpc::Reply& reply);
 

@@ -120,6 +120,7 @@ void Memberships::apply(const QueueRef& queue) {
   auto& after = changed.made.group;
   after.members = changed_members(changed.before, request);
   ++after.version;
+  after.series = groups_.next_series();
   const auto by_node = peers_.by_node(link::procs_of(after.members).value_or(Procs()));
   if (by_node.count(peers_.self()) == 0) after.keeper = keeper_after(after);
   distribute(changed, [this, queue, made = changed.made] {

@@ -27,12 +27,13 @@ enum class OperationEvent : std::uint8_t {
   replied,    ///< the host has
   succeeded,  ///< the attempt between the nodes
   failed,     ///< the same
+  owed,       ///< the same, and the members are others by now: late callers are in an attempt of these
   passed,     ///< the same: it was other nodes' alone, or of other members, and none of this operation
   shrunk,     ///< it has ended with a lost node, and all that are left go on
   unsure,     ///< the same, and this server asks the handlers of members whether they do
   withdrawn,  ///< the same; it was for members that have ended, and one that may call has joined since
 };
-inline constexpr int operation_events = 13;
+inline constexpr int operation_events = 14;
 
 enum class OperationAction : std::uint8_t {
   none,
@@ -67,6 +68,7 @@ inline constexpr OperationRow operation_rows[] = {
     {OperationState::with_nodes, OperationEvent::late, OperationAction::stop, OperationState::with_nodes},
     {OperationState::with_nodes, OperationEvent::succeeded, OperationAction::finish, OperationState::ended},
     {OperationState::with_nodes, OperationEvent::failed, OperationAction::answer, OperationState::ended},
+    {OperationState::with_nodes, OperationEvent::owed, OperationAction::refuse, OperationState::refusing},
     {OperationState::with_nodes, OperationEvent::passed, OperationAction::exchange,
      OperationState::with_nodes},
     {OperationState::with_nodes, OperationEvent::shrunk, OperationAction::exchange,
@@ -80,6 +82,7 @@ inline constexpr OperationRow operation_rows[] = {
     {OperationState::asking, OperationEvent::approved, OperationAction::exchange, OperationState::with_nodes},
 
     {OperationState::refusing, OperationEvent::failed, OperationAction::answer, OperationState::ended},
+    {OperationState::refusing, OperationEvent::owed, OperationAction::refuse, OperationState::refusing},
 };
 
 constexpr bool is_between_nodes(OperationState state) noexcept {

@@ -137,7 +137,7 @@ void Gatherings::take_part_in_end(const std::string& name) {
   const auto* group = rooms_.groups.table().find(name);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
   if (!members || !group->options.tells_ends) return;
-  Operation end{.name = {Operation::Kind::destruct, name},
+  Operation end{.name = {Operation::Kind::destruct, name, group->series},
                 .set = rooms_.groups.set_of_group(*members),
                 .goes_on_smaller = true};
   if (rooms_.operations.is_by_host(end) || !rooms_.operations.may_take_part_in(end)) return;
@@ -150,7 +150,8 @@ void Gatherings::take_part_in_end(const std::string& name) {
 // ---- members that leave and join
 
 /// What the others wait for, here or at a board until now, goes on without that member, or fails.
-void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const Procs& before) {
+void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const Procs& before,
+                      std::uint64_t series) {
   auto& operations = rooms_.operations;
   const auto set_before = rooms_.groups.set_of_group(before);
   const auto* now = rooms_.groups.table().find(group);
@@ -159,7 +160,8 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
   // What is completed here may be the end of the group.
   const bool is_known = now != nullptr;
   const auto options = is_known ? now->options : GroupOptions();
-  operations.lose_member(group, set, proc);
+  const auto series_now = is_known ? now->series : 0;
+  operations.lose_member({Operation::Kind::group_fence, group, series_now}, set, proc);
   std::set<Operation::Kind> failed, going_on;
   for (const auto& open : open_.in(OperationState::gathering)) {
     const auto kind = open->name.kind;
@@ -177,7 +179,9 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     }
     if (const auto* arrival = open->find(proc)) arrival->from.reply(PMIX_ERR_NOT_A_MEMBER);
     open->take_out(proc);
-    open->set = is_same(open->set, set_before) ? set : without(open->set, proc);
+    const bool is_of_all = open->name.series == series;
+    open->set = is_of_all ? set : without(open->set, proc);
+    if (is_of_all) open->name.series = series_now;
     if (open->arrived.empty())
       open_.erase(open);
     else if (is_complete(*open))
@@ -185,7 +189,7 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
   }
   if (!is_known || options.adjusts) return;
   for (const auto kind : {Operation::Kind::group_fence, Operation::Kind::destruct}) {
-    const OperationName name{kind, group};
+    const OperationName name{kind, group, series};
     const bool is_seen_to = going_on.count(kind) != 0 || failed.count(kind) != 0 ||
                             (kind == Operation::Kind::destruct && options.tells_ends) ||
                             !operations.sent_away(name, set_before, true).empty();  // it has them all go on
@@ -198,16 +202,20 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
 /// A fence that has begun here ends among the members that it has begun with, also where these were at a board
 /// until now: it is open from here on, for those of them that have not called. The end of the group waits for
 /// the new members, too.
-void Gatherings::joined(const std::string& group, const Procs& before) {
+void Gatherings::joined(const std::string& group, const Procs& before, std::uint64_t series) {
   const auto* now = rooms_.groups.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
   if (!members || before.empty()) return;
   open_.failures().forget(group);  // what members are owed, those that have joined are not
-  Operation fence{.name = {Operation::Kind::group_fence, group}, .set = rooms_.groups.set_of_group(before)};
+  Operation fence{.name = {Operation::Kind::group_fence, group, series},
+                  .set = rooms_.groups.set_of_group(before)};
   bool is_open = false;
   for (const auto& open : open_.in(OperationState::gathering)) {
     if (open->name.group != group || rooms_.operations.is_by_host(*open)) continue;
-    if (open->is(Operation::Kind::destruct)) open->set = rooms_.groups.set_of_group(*members);
+    if (open->is(Operation::Kind::destruct)) {
+      open->set = rooms_.groups.set_of_group(*members);
+      open->name.series = now->series;
+    }
     is_open |= open->name == fence.name && is_same(open->set, fence.set);
   }
   const bool is_to_come = !rooms_.operations.sent_away(fence.name, fence.set, false).empty() ||

@@ -47,6 +47,7 @@ void Gatherings::enter_known(const Requester& from, OperationName name, data::In
   const auto* group = rooms_.groups.table().find(name.group);
   auto members = group != nullptr ? link::procs_of(group->members) : weft::fail(Errc::not_found);
   if (!members || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
+  name.series = group->series;
   const bool adjusts = group->options.adjusts || is_set(directives, PMIX_GROUP_FT_COLLECTIVE);
   const bool goes_on_smaller =
       adjusts || (name.kind == Operation::Kind::destruct && group->options.tells_ends);

@@ -63,9 +63,9 @@ class Gatherings {
   /// These groups have no live member of this node any more (Groups::process_ended()).
   void lose_groups(const std::vector<std::string>& names);
   /// A process has left a group with members here. before: the members until then.
-  void left(const std::string& group, const pmix_proc_t& proc, const Procs& before);
+  void left(const std::string& group, const pmix_proc_t& proc, const Procs& before, std::uint64_t series);
   /// Processes have joined a group with members here. before: the members until then.
-  void joined(const std::string& group, const Procs& before);
+  void joined(const std::string& group, const Procs& before, std::uint64_t series);
   /// The host ends the namespace: it is not called any more for what only processes of it have called.
   void forget(const std::string& nspace);
 

@@ -24,6 +24,7 @@ GroupPart Groups::part_of(const Operation& operation) {
   GroupPart out;
   out.absent = link::runs_of(operation.lost);
   if (!operation.is_constructed()) return out;
+  out.series = next_series();
   if (asks_for(operation, PMIX_GROUP_ASSIGN_CONTEXT_ID)) out.context_id = next_context();
   const Arrival* first = nullptr;
   for (const auto& arrival : operation.arrived) {

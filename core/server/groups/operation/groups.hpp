@@ -70,6 +70,8 @@ class Groups {
   void admit(const Requester& from, pmix_status_t status, const MadeGroup& made);
   /// An identifier that no other group of the cluster has.
   std::uint64_t next_context() noexcept { return (std::uint64_t{server_} << 32) | ++last_context_; }
+  /// The same, of its collectives (Group::series).
+  std::uint64_t next_series() noexcept { return (std::uint64_t{server_} << 32) | ++last_series_; }
 
   /// A process has ended, or has finalized: groups that asked for it tell their members here. Returns its
   /// groups that have no live member of this node any more.
@@ -94,7 +96,7 @@ class Groups {
 
   const Rooms rooms_;
   const std::uint32_t server_;
-  std::uint32_t last_context_ = 0;
+  std::uint32_t last_context_ = 0, last_series_ = 0;
 };
 
 }  // namespace weft::server

@@ -65,9 +65,6 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
     case OperationAction::refuse:
       return refuse(operation, cause.status);
     case OperationAction::answer:
-      if (cause.status == Exchanges::changed) cause.status = PMIX_ERR_UNREACH;
-      if (cause.status == Exchanges::rivals) cause.status = PMIX_ERR_BAD_PARAM;
-      cause.status = failed(*operation, cause.status);
       answer(*operation, {cause.status, std::move(cause.value), std::move(cause.infos)});
       break;
   }
@@ -103,7 +100,7 @@ void Operations::exchange(const OperationRef& operation) {
     if (!operation->absent.empty()) cause.parts.push_back({.absent = link::runs_of(operation->absent)});
     return step(operation, OperationEvent::succeeded, std::move(cause));
   }
-  if (!may_exchange_) return step(operation, OperationEvent::failed, {PMIX_ERR_UNREACH});
+  if (!may_exchange_) return fail(operation, PMIX_ERR_UNREACH);
   const bool brings_data = operation->is_constructed() || operation->is(Operation::Kind::connect) ||
                            operation->is(Operation::Kind::group_fence);
   if (operation->deadline && !operation->timer) set_timer(operation);  // the last attempt was late
@@ -154,16 +151,22 @@ void Operations::exchanged(const OperationRef& operation, CardExchange::End ende
   if (ended.is_without_data && carries_parts(*operation)) ended.status = PMIX_ERR_LOST_CONNECTION;
   auto parts = ended.status == PMIX_SUCCESS ? parts_of(*operation, ended) : std::vector<GroupPart>();
   if (!parts) ended.status = PMIX_ERR_UNPACK_FAILURE;
-  if (ended.status == PMIX_SUCCESS)
-    step(operation, OperationEvent::succeeded, {.parts = std::move(*parts)});
-  else
-    step(operation, OperationEvent::failed, {ended.status});
+  if (ended.status != PMIX_SUCCESS) return fail(operation, ended.status);
+  step(operation, OperationEvent::succeeded, {.parts = std::move(*parts)});
+  if (operation->arrived.empty()) rooms_.groups.drop(operation->name.group);
+}
+
+/// An attempt of it has failed. why: as the nodes call it.
+void Operations::fail(const OperationRef& operation, pmix_status_t why) {
+  if (why == Exchanges::changed) why = PMIX_ERR_UNREACH;
+  if (why == Exchanges::rivals) why = PMIX_ERR_BAD_PARAM;
+  step(operation, owe(*operation, why) ? OperationEvent::owed : OperationEvent::failed, {why});
   if (operation->arrived.empty()) rooms_.groups.drop(operation->name.group);
 }
 
 /// Members of other nodes alone have tried, and have had such an end, where this node comes later.
 bool Operations::is_passed_over(pmix_status_t status) noexcept {
-  return status == PMIX_ERR_TIMEOUT || status == Exchanges::rivals || status == Exchanges::changed;
+  return status == PMIX_ERR_TIMEOUT || status == Exchanges::rivals;
 }
 
 /// In the order of the nodes, and behind them the members that were lost with theirs.
@@ -201,7 +204,8 @@ bool Operations::adjust(Operation& operation) {
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
   if (!members) return false;
   auto set = groups.set_of_group(*members);
-  if (is_same(set, operation.set) && !operation.goes_on_smaller) return false;
+  const bool is_of_these = operation.name.series == group->series;
+  if (is_of_these && !operation.goes_on_smaller) return false;
   const bool is_for_lost = operation.arrived.empty();  // this node takes part for members that have ended
   std::erase_if(operation.arrived, [&](const Arrival& arrival) {
     const bool has_left = !link::holds(group->members, arrival.from.proc());
@@ -210,7 +214,8 @@ bool Operations::adjust(Operation& operation) {
   });
   const bool has_members = !is_for_lost || !groups.local_members(*group).empty();
   if (!has_members || (operation.arrived.empty() && !is_for_lost)) return false;
-  if (!is_same(set, operation.set)) operation.begun_as.reset();
+  if (!is_of_these) operation.begun_as.reset();
+  operation.name.series = group->series;
   operation.set = std::move(set);
   operation.participants = participants_of(operation);
   return true;
@@ -258,7 +263,7 @@ void Operations::finish_construct(const Operation& operation, const std::vector<
   open_.failures().forget(operation.name.group);
   MadeGroup made{.name = operation.name.group,
                  .group = {outcome.members, outcome.context_id, outcome.options,
-                           rooms_.groups.keeper_of(outcome.members), 1},
+                           rooms_.groups.keeper_of(outcome.members), 1, outcome.series},
                  .data = {}};
   for (const auto& part : parts) made.data.insert(made.data.end(), part.data.begin(), part.data.end());
   const auto offer = offer_board(operation, outcome);
@@ -285,7 +290,8 @@ bool Operations::may_take_part_in(const Operation& operation) const {
   const auto* group = rooms_.groups.table().find(operation.name.group);
   auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
   if (!members) return false;
-  if (is_same(rooms_.groups.set_of_group(*members), operation.set)) return true;
+  const bool is_of_these = operation.name.series == group->series;
+  if (is_of_these && is_same(rooms_.groups.set_of_group(*members), operation.set)) return true;
   // A fence that has begun before processes joined ends among the members that it has begun with.
   const auto fenced = link::procs_of(rooms_.groups.by_rank(operation.set)).value_or(Procs());
   const auto is_member = [&](const pmix_proc_t& proc) { return contains(*members, proc); };
@@ -296,7 +302,7 @@ bool Operations::may_take_part_in(const Operation& operation) const {
     const auto node = rooms_.peers.node_of(proc);
     return node && rooms_.peers.is_lost(*node);
   });
-  return is_same(rooms_.groups.set_of_group(*members), operation.set);
+  return is_of_these && is_same(rooms_.groups.set_of_group(*members), operation.set);
 }
 
 std::vector<FencePart> Operations::open_parts() const {

@@ -54,9 +54,9 @@ class Operations {
   /// An arrival has brought a deadline, which may be the earliest.
   void watch_deadline(const OperationRef& operation, data::Deadline deadline);
   /// A member has left: fences and destructs of the group that are with the other nodes begin again among
-  /// those that are left, or fail. now: its members since.
+  /// those that are left, or fail. now: its members since, and `fence` what they call theirs.
   /// Its own node knows whether its part in them has come: then they end as they began.
-  void lose_member(const std::string& group, const Procs& now, const pmix_proc_t& gone);
+  void lose_member(const OperationName& fence, const Procs& now, const pmix_proc_t& gone);
   /// To all other nodes: handlers have decided that this attempt of a construct is aborted (Gatherings).
   void tell_aborted(const FenceName& construct, const Procs& set);
 
@@ -111,6 +111,7 @@ class Operations {
   Result<std::vector<GroupPart>> parts_of(const Operation& operation, const CardExchange::End& ended) const;
   void finish(const Operation& operation, const std::vector<GroupPart>& parts);
   void finish_construct(const Operation& operation, const std::vector<GroupPart>& parts);
+  void fail(const OperationRef& operation, pmix_status_t why);
   void refuse(const OperationRef& operation, pmix_status_t why);
   void refuse_attempt(const OperationRef& operation, pmix_status_t why);
   static bool is_passed_over(pmix_status_t status) noexcept;
@@ -122,9 +123,9 @@ class Operations {
 
   bool is_of_members(const Operation& operation) const;
   bool may_be_called(const Operation& operation) const;
-  pmix_status_t failed(const Operation& operation, pmix_status_t why);
-  pmix_status_t refuse_among(const OperationName& name, const Procs& set, pmix_status_t why);
-  pmix_status_t refuse_next(const Participants& participants, pmix_status_t why);
+  bool owe(Operation& operation, pmix_status_t why);
+  bool may_refuse(const Participants& participants) const;
+  void refuse_next(const Participants& participants, pmix_status_t why);
 
   bool goes_on_after(const OperationRef& operation, const collectives::Loss& loss);
   void leave_out_lost(Operation& operation) const;

@@ -32,15 +32,18 @@ bool Operations::may_be_called(const Operation& operation) const {
   });
 }
 
-void Operations::lose_member(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
+void Operations::lose_member(const OperationName& fence, const Procs& now, const pmix_proc_t& gone) {
+  const auto& group = fence.group;
   owed_.leave(group, gone);
   for (const auto kind : {Operation::Kind::group_fence, Operation::Kind::destruct})
-    for (const auto status : open_.failures().of({kind, group})) refuse_among({kind, group}, now, status);
+    if (const Participants left(now, {kind, group, fence.series}); may_refuse(left))
+      for (const auto status : open_.failures().of({kind, group})) refuse_next(left, status);
   const auto node = rooms_.peers.node_of(gone);
   if (!node || *node == rooms_.peers.self()) return;  // what this node has begun has its own members in it
   for (const auto& operation : open_.in(OperationState::with_nodes)) {
     const bool is_of_it = operation->name.group == group && is_of_members(*operation) && operation->key;
-    if (!is_of_it || is_same(operation->set, now) || !events::covers(operation->set, gone)) continue;
+    if (!is_of_it || operation->name.series == fence.series || !events::covers(operation->set, gone))
+      continue;
     const auto status = operation->goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
     const auto key = *operation->key;
     rooms_.exchanges.ask(Exchanges::name_of(*operation->participants, key.second), *node,
@@ -53,30 +56,32 @@ void Operations::lose_member(const std::string& group, const Procs& now, const p
   }
 }
 
-/// An attempt has failed here. Returns the status of the answers.
-pmix_status_t Operations::failed(const Operation& operation, pmix_status_t why) {
-  if (!is_of_members(operation) || is_passed_over(why) || !has_other_nodes(operation.set)) return why;
+/// It has failed here. True: it is to fail among the members that there are now, too.
+bool Operations::owe(Operation& operation, pmix_status_t why) {
+  const bool is_of_nodes = is_of_members(operation) && has_other_nodes(operation.set);
+  if (!is_of_nodes || is_passed_over(why) || operation.is_owed) return false;
   const auto* group = rooms_.groups.table().find(operation.name.group);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
-  if (!members) return why;
+  if (!members) return false;
   open_.failures().add(operation.name, why);
-  const auto set = rooms_.groups.set_of_group(*members);
-  return is_same(set, operation.set) ? why : refuse_among(operation.name, set, why);
+  operation.is_owed = true;
+  if (group->series == operation.name.series) return false;
+  operation.participants = Participants(rooms_.groups.set_of_group(*members),
+                                        {operation.name.kind, operation.name.group, group->series});
+  return may_refuse(*operation.participants);
 }
 
-/// The next attempt among these members fails here, unless another node has ended it before. Returns how it
-/// has ended. Each attempt without a lost node fails where there is one.
-pmix_status_t Operations::refuse_among(const OperationName& name, const Procs& set, pmix_status_t why) {
-  const Participants participants(set, name);
-  if (!may_exchange_ || !has_other_nodes(set) || rooms_.exchanges.has_lost_node(participants)) return why;
-  return refuse_next(participants, why);
+/// Each attempt with a lost node fails in any case.
+bool Operations::may_refuse(const Participants& participants) const {
+  return may_exchange_ && has_other_nodes(participants) && !rooms_.exchanges.has_lost_node(participants);
 }
 
-/// Attempts that are none of this node are passed over.
-pmix_status_t Operations::refuse_next(const Participants& participants, pmix_status_t why) {
-  auto status = rooms_.exchanges.refuse(participants, why);
-  while (status != why && is_passed_over(status)) status = rooms_.exchanges.refuse(participants, why);
-  return status;
+/// The next attempt among these members fails here. One that is none of this node is passed over.
+void Operations::refuse_next(const Participants& participants, pmix_status_t why) {
+  static_cast<void>(
+      rooms_.exchanges.refuse(participants, why, [this, participants, why](const Exchanges::End& ended) {
+        if (ended.status != why && is_passed_over(ended.status)) refuse_next(participants, why);
+      }));
 }
 
 }  // namespace weft::server

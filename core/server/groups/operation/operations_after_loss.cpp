@@ -68,34 +68,30 @@ void Operations::ask_handlers(const OperationRef& operation) {
 void Operations::refuse(const OperationRef& operation, pmix_status_t why) {
   const bool is_host_to_hear = is_by_host(*operation) && !operation->arrived.empty();
   if (is_host_to_hear) tell_host(*operation, why);
-  if (is_host_to_hear || !has_other_nodes(operation->set))
-    return step(operation, OperationEvent::failed, {why});
+  if (is_host_to_hear || !has_other_nodes(operation->set)) return fail(operation, why);
   if (!operation->participants) operation->participants = participants_of(*operation);
   refuse_attempt(operation, why);
 }
 
-/// An attempt with a lost node has ended for those that have reported it, whatever this node does: it takes
-/// the same end, and refuses the attempt that follows. The first without a lost node is the one that the
-/// others wait in. Another node may have ended that before.
+/// Another node may have ended the next attempt before. One with a lost node ends as the survivors agree,
+/// whatever this node does: it takes that end, and refuses the attempt that follows. The first without a lost
+/// node is the one that the others wait in.
 void Operations::refuse_attempt(const OperationRef& operation, pmix_status_t why) {
   const auto& participants = *operation->participants;
-  if (rooms_.groups.are_all_here(participants) || !may_exchange_)
-    return step(operation, OperationEvent::failed, {why});
-  if (participants.after_loss() == collectives::AfterLoss::ends ||
-      !rooms_.exchanges.has_lost_node(participants)) {
-    return step(operation, OperationEvent::failed, {refuse_next(participants, why)});
-  }
+  if (rooms_.groups.are_all_here(participants) || !may_exchange_) return fail(operation, why);
   const auto key =
-      rooms_.exchanges.begin(participants, false, {}, [this, operation, why](const Exchanges::End& ended) {
-        const bool goes_on = ended.lost && ended.lost->agreed >= collectives::AfterLoss::asks;
+      rooms_.exchanges.refuse(participants, why, [this, operation, why](const Exchanges::End& ended) {
+        const bool is_by_loss = ended.lost && ended.lost->agreed >= collectives::AfterLoss::asks;
+        const bool goes_on = is_by_loss && !operation->is_owed;
         if (goes_on) {
           operation->lost_nodes.insert(ended.lost->node);
           leave_out_lost(*operation);
         }
-        if (goes_on || is_passed_over(ended.status)) return refuse_attempt(operation, why);
-        step(operation, OperationEvent::failed, {ended.status});
+        if (goes_on || (ended.status != why && is_passed_over(ended.status)))
+          return refuse_attempt(operation, why);
+        fail(operation, is_by_loss ? why : ended.status);
       });
-  if (!key) return step(operation, OperationEvent::failed, {why});
+  if (!key) return fail(operation, why);
   operation->key = *key;
 }
 

@@ -78,6 +78,7 @@ void Operations::run_at_board(GroupBoards::Full full) {
   const bool is_plain =
       constructs ? group == nullptr
                  : group != nullptr && group->members == board.members && group->options.waits_for_all();
+  if (!constructs && group != nullptr) operation.name.series = group->series;
   const bool is_by_rank = board.members == groups.by_rank(board.set);
   const auto first = std::min_element(board.here.begin(), board.here.end(), link::is_less);
   for (auto proc = board.here.begin(); is_plain && proc != board.here.end(); ++proc) {

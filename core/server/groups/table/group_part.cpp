@@ -73,7 +73,7 @@ Blob blob_of(const GroupPart& part) {
 }
 
 GroupOutcome outcome_of(const std::vector<GroupPart>& parts, const link::RankRuns& members) {
-  GroupOutcome out;
+  GroupOutcome out{.members = {}, .series = parts.empty() ? 0 : parts.front().series, .options = {}};
   const GroupPart* teller = nullptr;
   for (const auto& part : parts) {
     if (!part.first.nspace.empty() && (teller == nullptr || part.first < teller->first)) teller = &part;
@@ -82,10 +82,10 @@ GroupOutcome outcome_of(const std::vector<GroupPart>& parts, const link::RankRun
   }
   const bool is_by_name = teller == nullptr || teller->order.empty();
   const auto* order = is_by_name ? &members : &teller->order;
-  if (!names_the_same(*order, members)) return {PMIX_ERR_BAD_PARAM, {}, 0, {}};
+  if (!names_the_same(*order, members)) return {PMIX_ERR_BAD_PARAM, {}, 0, 0, {}};
   auto present = present_of(*order, parts);
-  if (!present) return {PMIX_ERR_BAD_PARAM, {}, 0, {}};
-  if (present->empty()) return {PMIX_ERR_PROC_ABORTED, {}, 0, {}};
+  if (!present) return {PMIX_ERR_BAD_PARAM, {}, 0, 0, {}};
+  if (present->empty()) return {PMIX_ERR_PROC_ABORTED, {}, 0, 0, {}};
   if (*present != *order) out.status = PMIX_ERR_PARTIAL_SUCCESS;
   out.members = std::move(*present);
   return out;

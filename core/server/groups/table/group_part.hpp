@@ -40,7 +40,7 @@ GroupOptions options_in(const data::Infos& directives);
 
 /// A group as its members' servers get it, from the server that has made it, or changes it.
 struct MadeGroup {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   std::string name;
   Group group;
   std::vector<MemberData> data;
@@ -51,17 +51,18 @@ void fields(Archive& archive, MadeGroup& m) {
 }
 
 struct GroupPart {
-  static constexpr std::uint16_t wire_version = 2;
+  static constexpr std::uint16_t wire_version = 3;
   link::RankRun first{};         ///< the first member of that node that has come; of an empty namespace: none
   link::RankRuns order{};        ///< the members as it named them; empty: by namespace and rank
   link::RankRuns absent{};       ///< members of that node that are left out
   std::uint64_t context_id = 0;  ///< 0: no member of that node wants one
+  std::uint64_t series = 0;      ///< for its collectives: that of the first part is taken
   GroupOptions options{};        ///< of the members of that node
   std::vector<MemberData> data{};
 };
 template <class Archive>
 void fields(Archive& archive, GroupPart& m) {
-  archive(m.first, m.order, m.absent, m.context_id, m.options, m.data);
+  archive(m.first, m.order, m.absent, m.context_id, m.series, m.options, m.data);
 }
 
 /// As a blob that travels beside the cards (core/store/cards/blob.hpp).
@@ -73,6 +74,7 @@ struct GroupOutcome {
   pmix_status_t status = PMIX_SUCCESS;
   link::RankRuns members;  ///< by group rank
   std::uint64_t context_id = 0;
+  std::uint64_t series = 0;
   GroupOptions options;
 };
 /// parts: of all nodes, in the order of their numbers. members: canonical, each by its rank.

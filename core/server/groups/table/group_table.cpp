@@ -23,7 +23,7 @@ void GroupTable::settle() {
     }
   }
   for (const auto& [name, members] : made)
-    groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self(), 1});
+    groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self(), 1, 0});
 }
 
 }  // namespace weft::server

@@ -39,11 +39,14 @@ struct Group {
   std::uint64_t context_id = 0;  ///< 0: none was asked for
   GroupOptions options;
   NodeNumber keeper = 0;      ///< whose server decides about joins and leaves, one after the other
-  std::uint64_t version = 1;  ///< one more with each change of its members
+  std::uint64_t version = 1;  ///< one more with each change of its members or of its keeper
+  /// In the signatures of its collectives: another with each change of its members, and no group has had it
+  /// before. 0: all members are of one node, where the group was made.
+  std::uint64_t series = 0;
 };
 template <class Archive>
 void fields(Archive& archive, Group& m) {
-  archive(m.members, m.context_id, m.options, m.keeper, m.version);
+  archive(m.members, m.context_id, m.options, m.keeper, m.version, m.series);
 }
 
 /// What members have made and ended at their boards stands in the boards' ledgers. settle() reads these, and

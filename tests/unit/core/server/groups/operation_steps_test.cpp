@@ -84,7 +84,9 @@ TEST(OperationSteps, what_fails_here_waits_for_the_end_that_it_has_at_all_nodes)
     EXPECT_EQ(operation_step(OperationState::gathering, event).next, OperationState::refusing);
   for (int number = 0; number < operation_events; ++number) {
     const auto event = static_cast<OperationEvent>(number);
-    const auto action = event == OperationEvent::failed ? OperationAction::answer : OperationAction::none;
+    const auto action = event == OperationEvent::failed ? OperationAction::answer
+                        : event == OperationEvent::owed ? OperationAction::refuse
+                                                        : OperationAction::none;
     EXPECT_EQ(operation_step(OperationState::refusing, event).action, action) << number;
   }
 }
