@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/server/fences/local_part.hpp"
+#include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 
@@ -41,6 +42,24 @@ bool has_arrived(const Operation& operation, const Job& job, std::uint32_t local
     const auto& connection = *arrival.from.connection;
     return connection.job == &job && connection.local == local;
   });
+}
+
+pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept {
+  const auto state = job.view().local(local).state.load(std::memory_order_relaxed);
+  if (state == store::Local::gone) return PMIX_ERR_PROC_ABORTED;
+  return state == store::Local::finalized ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+}
+
+Missing missing_of(const Jobs& jobs, const Operation& operation) {
+  Missing out;
+  each_local(jobs, operation.set, [&](const Job& job, std::uint32_t local) {
+    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+    if (has_arrived(operation, job, local) || contains(operation.lost, proc)) return;
+    const auto end = end_of(job, local);
+    if (end == PMIX_SUCCESS) out.to_come.push_back(proc);
+    if (out.lost == PMIX_SUCCESS) out.lost = end;
+  });
+  return out;
 }
 
 FencePart part_of(const Jobs& jobs, const Operation& operation, std::uint64_t generation) {

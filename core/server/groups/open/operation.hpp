@@ -97,6 +97,16 @@ Participants participants_of(const Operation& operation);
 /// It is among the arrivals.
 bool has_arrived(const Operation& operation, const Job& job, std::uint32_t local) noexcept;
 
+/// PMIX_SUCCESS: it may still call.
+pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept;
+
+/// Participants of this node that have not called, and are waited for.
+struct Missing {
+  Procs to_come{};
+  pmix_status_t lost = PMIX_SUCCESS;  ///< why one of them can not come
+};
+Missing missing_of(const Jobs& jobs, const Operation& operation);
+
 /// Which participants of this node are missing. generation: 0 where the nodes do not count.
 FencePart part_of(const Jobs& jobs, const Operation& operation, std::uint64_t generation);
 

@@ -29,11 +29,12 @@ enum class OperationEvent : std::uint8_t {
   failed,     ///< the same
   owed,       ///< the same, and the members are others by now: late callers are in an attempt of these
   passed,     ///< the same: it was other nodes' alone, or of other members, and none of this operation
+  grown,      ///< the same; it is of more members now, and some of this node have not called
   shrunk,     ///< it has ended with a lost node, and all that are left go on
   unsure,     ///< the same, and this server asks the handlers of members whether they do
   withdrawn,  ///< the same; it was for members that have ended, and one that may call has joined since
 };
-inline constexpr int operation_events = 14;
+inline constexpr int operation_events = 15;
 
 enum class OperationAction : std::uint8_t {
   none,
@@ -71,6 +72,7 @@ inline constexpr OperationRow operation_rows[] = {
     {OperationState::with_nodes, OperationEvent::owed, OperationAction::refuse, OperationState::refusing},
     {OperationState::with_nodes, OperationEvent::passed, OperationAction::exchange,
      OperationState::with_nodes},
+    {OperationState::with_nodes, OperationEvent::grown, OperationAction::none, OperationState::gathering},
     {OperationState::with_nodes, OperationEvent::shrunk, OperationAction::exchange,
      OperationState::with_nodes},
     {OperationState::with_nodes, OperationEvent::unsure, OperationAction::ask, OperationState::asking},

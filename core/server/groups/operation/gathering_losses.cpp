@@ -10,17 +10,6 @@
 
 namespace weft::server {
 
-namespace {
-
-/// PMIX_SUCCESS: it may still call.
-pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept {
-  const auto state = job.view().local(local).state.load(std::memory_order_relaxed);
-  if (state == store::Local::gone) return PMIX_ERR_PROC_ABORTED;
-  return state == store::Local::finalized ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
-}
-
-}  // namespace
-
 // ---- participants of this node that are lost
 
 /// Participants of this node that were lost before they called, and are waited for; those that have died
@@ -242,9 +231,12 @@ void Gatherings::take_inquiry(const FenceName& name) {
   if (!procs || !is_met_for(name.operation.kind)) return;
   const auto set = canonical(std::move(*procs));
   // Where handlers are asked about it, this node's part comes when they have decided.
-  const bool is_here = open_.gathering(name.operation, set) || open_.under_way(name.operation, set);
-  const auto attempts = rooms_.operations.attempts({.name = name.operation, .set = set});
-  if (!is_here && name.generation == attempts + 1) take_part_without(name, set);
+  if (open_.gathering(name.operation, set) || open_.under_way(name.operation, set)) return;
+  if (rooms_.operations.goes_over_to(name.operation)) return;
+  const Operation named{.name = name.operation, .set = set};
+  // No process of this node comes to those before: they have failed without this node.
+  if (missing_of(rooms_.jobs, named).to_come.empty()) rooms_.operations.refuse_before(named, name.generation);
+  if (name.generation == rooms_.operations.attempts(named) + 1) take_part_without(name, set);
 }
 
 /// The operation that another node is in has participants here that were lost, and none that has called: it

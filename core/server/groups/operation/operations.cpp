@@ -141,7 +141,7 @@ void Operations::exchanged(const OperationRef& operation, CardExchange::End ende
   const bool is_withdrawn = ended.status != PMIX_SUCCESS && may_be_called(*operation);
   if (ended.status == Exchanges::rivals && (is_withdrawn || adjust(*operation))) {
     if (operation->key) rooms_.exchanges.go_over(*operation->key);
-    return step(operation, is_withdrawn ? OperationEvent::withdrawn : OperationEvent::passed);
+    return is_withdrawn ? step(operation, OperationEvent::withdrawn) : begin_again(operation);
   }
   if (is_withdrawn) return step(operation, OperationEvent::withdrawn);
   // As on one node, it was no part of this attempt.

@@ -57,6 +57,11 @@ class Operations {
   /// those that are left, or fail. now: its members since, and `fence` what they call theirs.
   /// Its own node knows whether its part in them has come: then they end as they began.
   void lose_member(const OperationName& fence, const Procs& now, const pmix_proc_t& gone);
+  /// Another node is in this operation of the members that its group has now. One of the members before, that
+  /// is with the other nodes, begins again among these. True: there is one.
+  bool goes_over_to(const OperationName& name);
+  /// Attempts before that of another node have failed without this node, which has no process that may call.
+  void refuse_before(const Operation& operation, collectives::Generation generation);
   /// To all other nodes: handlers have decided that this attempt of a construct is aborted (Gatherings).
   void tell_aborted(const FenceName& construct, const Procs& set);
 
@@ -114,6 +119,7 @@ class Operations {
   void fail(const OperationRef& operation, pmix_status_t why);
   void refuse(const OperationRef& operation, pmix_status_t why);
   void refuse_attempt(const OperationRef& operation, pmix_status_t why);
+  void begin_again(const OperationRef& operation);
   static bool is_passed_over(pmix_status_t status) noexcept;
   bool carries_parts(const Operation& operation) const;
   bool adjust(Operation& operation);

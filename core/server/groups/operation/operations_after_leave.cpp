@@ -56,6 +56,36 @@ void Operations::lose_member(const OperationName& fence, const Procs& now, const
   }
 }
 
+/// Among the members that there are now, of which some may not have called here.
+void Operations::begin_again(const OperationRef& operation) {
+  auto missing = operation->goes_on_smaller ? Missing() : missing_of(rooms_.jobs, *operation);
+  if (missing.to_come.empty() && missing.lost == PMIX_SUCCESS) return step(operation, OperationEvent::passed);
+  operation->participants.reset();
+  step(operation, OperationEvent::grown);
+  if (missing.lost == PMIX_SUCCESS) return;
+  operation->owed = std::move(missing.to_come);
+  step(operation, OperationEvent::hopeless, {missing.lost});
+}
+
+bool Operations::goes_over_to(const OperationName& name) {
+  const auto* group = rooms_.groups.table().find(name.group);
+  if (group == nullptr || group->series != name.series) return false;
+  const auto open = open_.find_if([&](const Operation& each) {
+    return each.state == OperationState::with_nodes && each.name == name && each.name.series != name.series &&
+           is_of_members(each) && !each.arrived.empty() && each.key;
+  });
+  if (open) rooms_.exchanges.abort(*open->key, Exchanges::rivals);
+  return open != nullptr;
+}
+
+void Operations::refuse_before(const Operation& operation, collectives::Generation generation) {
+  const auto participants = participants_of(operation);
+  const auto first = attempts(operation) + 1;
+  const auto last = std::min<collectives::Generation>(generation, first + Failures::most);  // more is damage
+  for (auto next = first; next < last && may_refuse(participants); ++next)
+    static_cast<void>(rooms_.exchanges.refuse(participants, PMIX_ERR_PROC_ABORTED, nullptr));
+}
+
 /// It has failed here. True: it is to fail among the members that there are now, too.
 bool Operations::owe(Operation& operation, pmix_status_t why) {
   const bool is_of_nodes = is_of_members(operation) && has_other_nodes(operation.set);
