@@ -15,7 +15,7 @@ namespace weft::link {
 
 /// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both
 /// names.
-inline constexpr std::uint16_t wire_version = 7;
+inline constexpr std::uint16_t wire_version = 8;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;
 /// The longest payload of a request that carries names and directives, and no data of the program's.

@@ -171,16 +171,25 @@ void fields(Archive& archive, GroupQuestion& m) {
 
 struct GroupVerdict {
   static constexpr auto type = MessageType::group_verdict;
+  /// What the verdict comes from.
+  enum class By : std::uint8_t {
+    no_process,  ///< the process is gone, or no way leads to it
+    no_handler,  ///< the process has none for these events
+    handlers,
+  };
   std::uint64_t number = 0;
-  std::uint8_t was_heard = 0;  ///< there was a handler
-  /// The first status of a handler that is neither success nor an action. PMIX_ERR_UNREACH where no handler
-  /// was there: the process is gone.
-  pmix_status_t status = PMIX_ERR_UNREACH;
+  By by = By::no_process;
+  /// The first status of a handler that is neither success nor an action. Without a handler
+  /// PMIX_ERR_NO_PERMISSIONS where the process is another user's.
+  pmix_status_t status = PMIX_SUCCESS;
   data::Infos results;
 };
 template <class Archive>
 void fields(Archive& archive, GroupVerdict& m) {
-  archive(m.number, m.was_heard, m.status, m.results);
+  archive(m.number, m.by, m.status, m.results);
+}
+inline bool is_valid(const GroupVerdict& m) {
+  return m.by <= GroupVerdict::By::handlers;
 }
 
 /// For a member.

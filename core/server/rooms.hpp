@@ -53,7 +53,7 @@ struct Rooms {
                    {jobs, host, card_exchange, exchanges, peers, group_boards, groups, losses}),
         gatherings(loop, open_operations,
                    {jobs, host, peers, group_events, group_boards, losses, groups, operations}),
-        bootstraps(loop, jobs, peers, groups, open_operations, gatherings),
+        bootstraps(loop, jobs, peers, groups, gatherings),
         memberships(loop, jobs, peers, questions, group_events, groups, operations, gatherings),
         invitations(loop, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, group_events, groups, memberships, invitations),

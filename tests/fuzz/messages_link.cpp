@@ -187,7 +187,7 @@ void add_requests(Decoders& to) {
   add<GroupFence>(to, "group_fence", {&fence_of_group});
   const GroupQuestion question{7, "leave of group g", {PMIX_GROUP_INVITE_FAILED}, make_proc("a", 1), infos()};
   add<GroupQuestion>(to, "group_question", {&question});
-  const GroupVerdict verdict{7, 1, PMIX_GROUP_CONSTRUCT_ABORT, infos()};
+  const GroupVerdict verdict{7, GroupVerdict::By::handlers, PMIX_GROUP_CONSTRUCT_ABORT, infos()};
   add<GroupVerdict>(to, "group_verdict", {&verdict});
   const GroupChange change{"group", {{"job", 4, 7}}, 12};
   add<GroupChange>(to, "group_change", {&change});

@@ -73,11 +73,13 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<GroupNames>(to, "group_names", {&group_names});
   const ConstructFacts facts{true, false, runs, {{"job", 0, 0}}};
   add<ConstructFacts>(to, "construct_facts", {&facts});
-  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true};
+  const BootstrapEnd end{1, 2, PMIX_ERR_TIMEOUT, runs, runs, 2, true};
+  const FailedBootstrap before{end, 0, {{"job", 5, 5}}, true};
+  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true, before};
   add<BootstrapCall>(to, "bootstrap_call", {&call});
-  const BootstrapReply members{BootstrapReply::Outcome::ended, PMIX_SUCCESS, runs};
-  add<BootstrapReply>(to, "bootstrap_reply", {&members});
-  const ViewItems<BootstrapItem> bootstraps{{{true, "g", {runs}, PMIX_ERR_TIMEOUT, {call}}}};
+  const BootstrapReply told{BootstrapReply::Outcome::ended, PMIX_SUCCESS, end};
+  add<BootstrapReply>(to, "bootstrap_reply", {&told});
+  const ViewItems<BootstrapItem> bootstraps{{{true, "g", {end}, before}}};
   add<ViewItems<BootstrapItem>>(to, "bootstrap_items", {&bootstraps});
 }
 
@@ -227,7 +229,9 @@ void add_server(Decoders& to) {
   const auto one_part = part();
   add<FenceName>(to, "fence_name", {&one_part.name});
   add<FencePart>(to, "fence_part", {&one_part});
-  const FenceName construct{{{"job", 0, 3}}, 2, {OperationName::Kind::construct, "ours"}, 1};
+  const PartReply known{one_part}, unknown{};
+  add<PartReply>(to, "part_reply", {&known, &unknown});
+  const FenceName construct{{{"job", 0, 3}}, 2, {OperationName::Kind::construct, "ours"}, true};
   add<FenceName>(to, "operation_name", {&construct});
   const GroupPart group_part{.first = {"job", 1, 1},
                              .order = {{"job", 1, 3}, {"job", 0, 0}},

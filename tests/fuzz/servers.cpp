@@ -193,7 +193,7 @@ void add_servers(Decoders& to) {
   ::setenv("WEFT_LOG", "off", 1);  // a line for each refusal says nothing here
   const FenceName fence{{{"job", PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}}, 1};
   const FenceName set{{{"job", 1, 2}}, 1};
-  const FenceName construct{{{"job", 1, 2}}, 1, {OperationName::Kind::construct, "ours"}, 1};
+  const FenceName construct{{{"job", 1, 2}}, 1, {OperationName::Kind::construct, "ours"}, true};
   const Rival rival{{7, 8}, 1, {7, 9}, 2};
   ReportRequest everything, part;
   part.everything = 0;

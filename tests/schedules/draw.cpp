@@ -52,8 +52,7 @@ class Drawer {
   Drawer(Dice& dice, std::uint32_t ranks, const Bounds& bounds, bool loses)
       : dice_(dice),
         ranks_(ranks),
-        reuses_names_(!loses || bounds.reuses_names),
-        bootstraps_(!loses || bounds.draws_bootstraps),
+        is_plain_(loses && bounds.is_plain),
         loses_(loses) {}
 
   Operation operation() {
@@ -136,7 +135,7 @@ class Drawer {
 
   /// One that is new, or that of a group that has ended.
   std::string name() {
-    if (reuses_names_ && !ended_.empty() && dice_.one_in(3)) {
+    if (!is_plain_ && !ended_.empty() && dice_.one_in(3)) {
       const auto at = dice_.below(static_cast<std::uint32_t>(ended_.size()));
       auto out = std::move(ended_[at]);
       ended_.erase(ended_.begin() + at);
@@ -154,7 +153,7 @@ class Drawer {
     out.asks = dice_.one_in(4);
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
-    if (bootstraps_ && dice_.one_in(4)) {
+    if (!is_plain_ && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
       if (loses_) out.timeout = dice_.between(1, 3);
@@ -215,7 +214,7 @@ class Drawer {
 
   Dice& dice_;
   const std::uint32_t ranks_;
-  const bool reuses_names_, bootstraps_, loses_;
+  const bool is_plain_, loses_;
   std::vector<Group> groups_;
   std::vector<std::string> ended_;
   std::vector<std::vector<Rank>> connected_;

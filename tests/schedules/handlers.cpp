@@ -177,7 +177,8 @@ void Processes::is_invited(Rank rank, std::size_t number, const pmix_proc_t& lea
 
 void Processes::take(Rank rank, link::GroupQuestion question) {
   const auto group = group_in(question.infos);
-  link::GroupVerdict verdict{question.number, 0, PMIX_SUCCESS, {}};
+  using By = link::GroupVerdict::By;
+  link::GroupVerdict verdict{question.number, By::no_handler, PMIX_SUCCESS, {}};
   const auto code = question.codes.empty() ? PMIX_SUCCESS : question.codes.front();
   Time pause{};
   for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
@@ -186,18 +187,18 @@ void Processes::take(Rank rank, link::GroupQuestion question) {
     const auto place = std::find(operation.members.begin(), operation.members.end(), rank);
     if (code == PMIX_GROUP_JOIN_REQUEST && operation.kind == Kind::join) {
       if (affected_in(question.infos) != operation.members.front()) continue;
-      verdict.was_heard = operation.refuses ? 1 : 0;
+      verdict.by = operation.refuses ? By::handlers : By::no_handler;
       if (operation.refuses) verdict.status = PMIX_ERR_NOT_A_MEMBER;
       break;
     } else if (operation.kind == Kind::construct && operation.asks && place != operation.members.end()) {
-      verdict.was_heard = 1;
+      verdict.by = By::handlers;
       if (operation.refuses && rank % 4 == 1) verdict.status = PMIX_GROUP_CONSTRUCT_ABORT;
       pause = operation.pauses[static_cast<std::size_t>(place - operation.members.begin())];
       break;
     } else if (code != PMIX_GROUP_JOIN_REQUEST && operation.kind == Kind::invite &&
                place != operation.members.end()) {
       const bool is_election = code == PMIX_GROUP_LEADER_FAILED;
-      verdict.was_heard = (is_election ? operation.elects : operation.decides) ? 1 : 0;
+      verdict.by = (is_election ? operation.elects : operation.decides) ? By::handlers : By::no_handler;
       verdict.results = {};
       if (is_election && operation.elects) verdict.results.add(PMIX_GROUP_LEADER, data::Value::of(true));
       pause = operation.pauses[static_cast<std::size_t>(place - operation.members.begin())];

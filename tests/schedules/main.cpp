@@ -5,12 +5,11 @@
 //   weft_schedules --found
 //   weft_schedules --cost [--nodes N] [--operations N]
 //   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N]
-//   [--pauses] [--bootstraps] [--plain] [--all] [--show]
+//   [--pauses] [--plain] [--all] [--show]
 //
-// --found runs those that went wrong once (found.cpp). --cost loses a node that so many operations wait for,
-// and counts messages. --pauses also draws servers that do nothing for a time; --bootstraps draws groups
-// whose members do not know each other also where something is lost; --plain draws there no group with the
-// name of one that has ended.
+// --found runs those that went wrong once (found.hpp). --cost loses a node that so many operations wait for,
+// and counts messages. --pauses also draws servers that do nothing for a time; --plain draws no groups whose
+// members do not know each other where something is lost, and none there with the name of one that has ended.
 // Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints,
 // made smaller; --all goes on behind it, and tells the seeds alone. --show prints the schedule of the first
 // seed, and runs it twice: both runs have to be the same.
@@ -49,12 +48,8 @@ std::optional<Options> read(int count, char** words) {
       out.bounds.draws_pauses = true;
       continue;
     }
-    if (word == "--bootstraps") {
-      out.bounds.draws_bootstraps = true;
-      continue;
-    }
     if (word == "--plain") {
-      out.bounds.reuses_names = false;
+      out.bounds.is_plain = true;
       continue;
     }
     if (word == "--cost") {

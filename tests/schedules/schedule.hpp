@@ -96,9 +96,7 @@ struct Bounds {
   std::uint32_t most_nodes = 4, most_ranks_a_node = 3, most_operations = 8;
   std::uint32_t most_faults = 3;
   bool draws_pauses = false;
-  // Without losses these are drawn in any case:
-  bool draws_bootstraps = false;
-  bool reuses_names = true;  ///< of groups that have ended
+  bool is_plain = false;  ///< where something is lost no bootstraps, and no names of groups that have ended
 };
 
 /// What messages and reads cost in a drawn schedule, without jitter.

@@ -129,10 +129,10 @@ void ServerEvents::answer(const link::Frame& frame) {
   events::stamp(event);
   handlers_.deliver(std::move(event), [this, number = question->number](events::End end) {
     if (end.outcome == events::Outcome::closed) return;
-    const bool was_heard = end.outcome != events::Outcome::no_handler;
-    (void)connection_.send(
-        MessageType::group_verdict,
-        link::encode(link::GroupVerdict{number, was_heard, end.verdict, std::move(end.results)}));
+    using By = link::GroupVerdict::By;
+    const auto by = end.outcome == events::Outcome::no_handler ? By::no_handler : By::handlers;
+    (void)connection_.send(MessageType::group_verdict,
+                           link::encode(link::GroupVerdict{number, by, end.verdict, std::move(end.results)}));
   });
 }
 

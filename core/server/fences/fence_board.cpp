@@ -2,32 +2,19 @@
 #include "core/server/fences/fence_board.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace weft::server {
-namespace {
-
-constexpr std::size_t line_bytes = 64;
-
-/// Zeroed memory for a board, with room to align it.
-std::unique_ptr<std::byte[]> private_memory(std::size_t members) {
-  return std::make_unique<std::byte[]>(store::Board::footprint(static_cast<std::uint32_t>(members)) +
-                                       line_bytes);
-}
-
-std::byte* aligned(std::byte* memory) {
-  const auto at = reinterpret_cast<std::uintptr_t>(memory);
-  return memory + ((at + line_bytes - 1) / line_bytes * line_bytes - at);
-}
-
-}  // namespace
 
 FenceBoard::FenceBoard(Shape shape, const store::SetBoard& at) : SetBoard(at), shape_(std::move(shape)) {}
 
-FenceBoard::FenceBoard(Shape shape) : FenceBoard(private_memory(shape.members.size()), std::move(shape)) {}
+FenceBoard::FenceBoard(Shape shape)
+    : FenceBoard(
+          std::vector<Line>(
+              store::Board::footprint(static_cast<std::uint32_t>(shape.members.size())) / sizeof(Line) + 1),
+          std::move(shape)) {}
 
-FenceBoard::FenceBoard(std::unique_ptr<std::byte[]> memory, Shape&& shape)
-    : SetBoard(store::ServerBoard::create(aligned(memory.get()),
+FenceBoard::FenceBoard(std::vector<Line> memory, Shape&& shape)
+    : SetBoard(store::ServerBoard::create(reinterpret_cast<std::byte*>(memory.data()),
                                           static_cast<std::uint32_t>(shape.members.size()), shape.is_remote),
                store::own_job_board, 0, shape.members.size(), shape.is_remote),
       shape_(std::move(shape)),

@@ -64,7 +64,7 @@ class FenceBoard : public store::SetBoard {
   explicit FenceBoard(Shape shape);
 
   const Participants& procs() const noexcept { return shape_.procs; }
-  bool is_of_job() const noexcept { return memory_ == nullptr && !is_pooled(); }
+  bool is_of_job() const noexcept { return memory_.empty() && !is_pooled(); }
   std::vector<Member>& members() noexcept { return shape_.members; }
   std::optional<std::uint32_t> member_of(std::string_view nspace, std::uint32_t local) const;
 
@@ -90,9 +90,9 @@ class FenceBoard : public store::SetBoard {
 
   // Where the set stands between the nodes; Fences moves it by the table of fence_steps.hpp.
   FenceState state = FenceState::gathering;
-  store::Generation exchanged = 0;                                      ///< that is being exchanged
-  std::optional<Exchanges::Key> exchange;                               ///< by ourselves
-  std::vector<std::pair<std::uint32_t, pmix_status_t>> lost_meanwhile;  ///< members, while it is exchanged
+  store::Generation exchanged = 0;                    ///< that is being exchanged
+  std::optional<Exchanges::Key> exchange;             ///< by ourselves
+  std::vector<store::Board::Verdict> lost_meanwhile;  ///< members, while it is exchanged
   StuckClock clock;
 
   // For a set whose fences the host carries.
@@ -112,12 +112,15 @@ class FenceBoard : public store::SetBoard {
     store::BoardMember at;
     std::deque<Request> requests;
   };
-  FenceBoard(std::unique_ptr<std::byte[]> memory, Shape&& shape);
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  FenceBoard(std::vector<Line> memory, Shape&& shape);
   store::Generation first_generation(std::uint32_t member);
   bool step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& server_must_look);
 
   Shape shape_;
-  std::unique_ptr<std::byte[]> memory_;                          ///< of a private board
+  std::vector<Line> memory_;                                     ///< of a private board
   std::map<std::uint32_t, std::unique_ptr<StandIn>> stand_ins_;  ///< by member
   std::map<std::uint32_t, store::Generation> first_;             ///< by member: where its stand-in begins
 };

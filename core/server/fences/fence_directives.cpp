@@ -16,19 +16,10 @@ void FenceDirectives::add(std::uint32_t member, store::Generation generation, da
   told_.insert_or_assign({generation, member}, std::move(directives));
 }
 
-void FenceDirectives::move_to(data::Infos& out, store::Generation generation) {
-  const auto from = told_.lower_bound({generation, 0});
-  auto to = from;
-  while (to != told_.end() && to->first.first == generation) ++to;
-  move_to(out, from, to);
-}
-
-void FenceDirectives::move_to(data::Infos& out, store::Generation generation, std::uint32_t member) {
-  const auto [from, to] = told_.equal_range({generation, member});
-  move_to(out, from, to);
-}
-
-void FenceDirectives::move_to(data::Infos& out, Told::iterator from, Told::iterator to) {
+void FenceDirectives::move_to(data::Infos& out, store::Generation generation,
+                              std::optional<std::uint32_t> member) {
+  const auto from = told_.lower_bound({generation, member.value_or(0)});
+  const auto to = told_.upper_bound({generation, member.value_or(UINT32_MAX)});
   std::map<std::string_view, const pmix_info_t*> chosen;
   std::vector<std::string_view> order;
   for (auto told = from; told != to; ++told) {

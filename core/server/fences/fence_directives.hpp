@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/data/types/value.hpp"
@@ -18,20 +19,16 @@ class FenceDirectives {
   bool has(std::uint32_t member, store::Generation generation) const {
     return told_.contains({generation, member});
   }
-  /// Hands out those of one generation, without what the library itself says to the host: each key once, in
-  /// the order of the members; of several values a required one counts, else the first.
-  void move_to(data::Infos& out, store::Generation generation);
-  /// Those of one member only.
-  void move_to(data::Infos& out, store::Generation generation, std::uint32_t member);
+  /// Hands out those of one generation, of all members or of one, without what the library itself says to the
+  /// host: each key once, in the order of the members; of several values a required one counts, else the
+  /// first.
+  void move_to(data::Infos& out, store::Generation generation, std::optional<std::uint32_t> member = {});
   /// The generations before this one have ended.
   void forget_before(store::Generation generation);
   void forget(std::uint32_t member);
 
  private:
-  using Told = std::map<std::pair<store::Generation, std::uint32_t>, data::Infos>;
-  void move_to(data::Infos& out, Told::iterator from, Told::iterator to);
-
-  Told told_;
+  std::map<std::pair<store::Generation, std::uint32_t>, data::Infos> told_;
 };
 
 }  // namespace weft::server

@@ -29,32 +29,35 @@ std::string first_of(const Procs& procs) {
 
 }  // namespace
 
-void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
+void Fences::step(const BoardRef& fence, FenceEvent event, Verdict cause) {
   const auto [action, next] = fence_step(fence->state, event);
   fence->state = next;
+  auto& board = fence->board();
+  const auto open = board.open_generation();
   switch (action) {
     case FenceAction::none:
       return;
     case FenceAction::exchange:
       return begin_exchange(fence);
     case FenceAction::complete:
-      fence->board().complete(fence->exchanged);
+      board.complete(fence->exchanged);
       break;
     case FenceAction::fail:
-      fence->board().abort(fence->exchanged, {cause.status, Board::no_member});
+      board.abort(fence->exchanged, cause);
       break;
     case FenceAction::refuse:
-      fail(fence, cause);
+      board.abort(open, cause);
+      failed_here(fence, open, cause.status);
       break;
     case FenceAction::abandon:
-      fence->board().abort(fence->exchanged, {cause.status, cause.member});
+      board.abort(fence->exchanged, cause);
       if (fence->exchange) exchanges_.abort(*fence->exchange, cause.status);
       break;
     case FenceAction::lose:
-      lose_at(fence, cause);
+      if (board.lose(cause.member, cause.status)) failed_here(fence, open, cause.status);
       break;
     case FenceAction::lose_later:
-      fence->lost_meanwhile.emplace_back(cause.member, cause.status);
+      fence->lost_meanwhile.push_back(cause);
       return;
     case FenceAction::settle:
       break;
@@ -98,19 +101,9 @@ void Fences::exchange_ended(const BoardRef& fence, CardExchange::End end, Try wh
   const bool is_again = end.nodes_disagree && which == Try::first && fence->state == FenceState::exchanging;
   if (is_again) return begin_exchange(fence, Try::with_everything);
   const auto lost = std::exchange(fence->lost_meanwhile, {});
-  step(fence, end.status == PMIX_SUCCESS ? FenceEvent::succeeded : FenceEvent::failed, {end.status});
-  for (const auto& [member, why] : lost) step(fence, FenceEvent::member_lost, {why, member});
-}
-
-void Fences::fail(const BoardRef& fence, FenceCause cause) {
-  const auto generation = fence->board().open_generation();
-  fence->board().abort(generation, {cause.status, cause.member});
-  failed_here(fence, generation, cause.status);
-}
-
-void Fences::lose_at(const BoardRef& fence, FenceCause cause) {
-  const auto generation = fence->board().open_generation();
-  if (fence->board().lose(cause.member, cause.status)) failed_here(fence, generation, cause.status);
+  step(fence, end.status == PMIX_SUCCESS ? FenceEvent::succeeded : FenceEvent::failed,
+       {end.status, Board::no_member});
+  for (const auto& cause : lost) step(fence, FenceEvent::member_lost, cause);
 }
 
 /// The generation has failed here before it was exchanged, so the other nodes' fails with it, and all go on

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct FenceName {
   std::vector<RankRun> procs;
   std::uint64_t generation = 0;
   OperationName operation{};
-  std::uint8_t goes_on_smaller = 0;  ///< of a question: an operation that leaves lost participants out
+  bool goes_on_smaller = false;  ///< of a question: an operation that leaves lost participants out
   auto operator<=>(const FenceName&) const = default;
 };
 template <class Archive>
@@ -68,7 +69,7 @@ struct FencePart {
   State state = State::absent;
   std::uint32_t ranks = 0, arrived = 0;  ///< of this node
   std::uint64_t age_ms = 0;              ///< at least
-  std::uint8_t collects = 0;
+  bool collects = false;
   std::string remark{};               ///< behind the operation's name, for people; empty: nothing to say
   std::string algorithm;              ///< of the collective between the nodes, once it is under way here
   std::vector<NodeNumber> waits_for;  ///< whose message it needs next
@@ -85,6 +86,16 @@ void fields(Archive& archive, FencePart& m) {
 }
 inline bool is_valid(const FencePart& part) {
   return part.state <= FencePart::State::entered;
+}
+
+/// The reply to the requests `fence_part` and `group_part`, whose body is a FenceName.
+struct PartReply {
+  static constexpr auto wire_version = report_version;
+  std::optional<FencePart> part;  ///< nothing: processes, or an operation, that are not known there
+};
+template <class Archive>
+void fields(Archive& archive, PartReply& m) {
+  archive(m.part);
 }
 
 }  // namespace weft::server

@@ -47,19 +47,22 @@ FencePart Fences::part_of(FenceBoard& fence) {
 
 std::optional<FencePart> Fences::part_in(const FenceName& name) {
   const auto procs = known_participants(name);
-  if (!procs) return std::nullopt;
-  const auto attempts = exchanges_.attempts(*procs);
-  if (name.generation <= attempts) {
-    auto part = part_of(*procs, name.generation, all_arrived);
-    exchanges_.describe({procs->signature(), name.generation}, part);
+  return procs ? std::optional(part_in(*procs, name.generation)) : std::nullopt;
+}
+
+FencePart Fences::part_in(const Participants& procs, std::uint64_t generation) {
+  const auto attempts = exchanges_.attempts(procs);
+  if (generation <= attempts) {
+    auto part = part_of(procs, generation, all_arrived);
+    exchanges_.describe({procs.signature(), generation}, part);
     return part;
   }
-  const auto fence = find(*procs);
-  const bool is_next = name.generation == attempts + 1;
+  const auto fence = find(procs);
+  const bool is_next = generation == attempts + 1;
   if (fence == nullptr || !is_next || is_exchanging(fence->state))
-    return part_of(*procs, name.generation, none_arrived);
+    return part_of(procs, generation, none_arrived);
   const auto open = fence->board().open_generation();
-  return part_of(*procs, name.generation, [&](const Job& job, std::uint32_t local) {
+  return part_of(procs, generation, [&](const Job& job, std::uint32_t local) {
     return fence->has_arrived(job.nspace, local, open);
   });
 }
@@ -68,16 +71,10 @@ FencePart Fences::part_of(const Procs& procs, std::uint64_t generation, const Ha
   return local_part(jobs_, procs, {runs_of(procs), generation}, has_arrived);
 }
 
-/// Nothing: ranks of no job that is registered here.
+/// Nothing: not all of them are known here.
 std::optional<Participants> Fences::known_participants(const FenceName& name) const {
-  for (const auto& run : name.procs) {
-    const auto* job = jobs_.find(run.nspace);
-    const bool is_known =
-        job != nullptr && (run.first == PMIX_RANK_WILDCARD || run.last < job->view().ranks());
-    if (!is_known) return std::nullopt;
-  }
   auto procs = jobs_.procs_of(name.procs);
-  if (!procs) return std::nullopt;
+  if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
   return Participants(std::move(*procs));
 }
 
@@ -112,23 +109,28 @@ pmix_status_t Fences::hopeless(const Procs& procs) const {
 void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   if (!name) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto procs = known_participants(*name);
-  const auto part = part_in(*name);
-  if (!procs || !part) return reply(PMIX_ERR_NOT_FOUND, {});
-  if (name->generation > exchanges_.attempts(*procs)) {
-    if (name->generation - exchanges_.attempts(*procs) > most_behind) return reply(PMIX_ERR_BAD_PARAM, {});
-    // One attempt after the other, until the one that was asked for.
-    for (auto last = exchanges_.attempts(*procs); last < name->generation;
-         last = exchanges_.attempts(*procs)) {
-      const auto why = hopeless(*procs);
-      if (why == PMIX_SUCCESS) break;
-      const auto fence = find(*procs);
-      fence != nullptr ? step(fence, FenceEvent::hopeless, {why})
-                       : static_cast<void>(exchanges_.refuse(*procs, why, nullptr));
-      if (exchanges_.attempts(*procs) == last) break;
-    }
+  PartReply out;
+  if (const auto procs = known_participants(*name)) {
+    out.part = part_in(*procs, name->generation);
+    end_hopeless(*procs, name->generation);
   }
-  reply(PMIX_SUCCESS, encode(*part));
+  reply(PMIX_SUCCESS, encode(out));
+}
+
+/// One attempt after the other that this node cannot take part in, up to that generation.
+void Fences::end_hopeless(const Participants& procs, std::uint64_t generation) {
+  auto begun = exchanges_.attempts(procs);
+  if (generation > begun + most_behind) return;  // damage
+  while (begun < generation) {
+    const auto why = hopeless(procs);
+    if (why == PMIX_SUCCESS) return;
+    if (const auto fence = find(procs))
+      step(fence, FenceEvent::hopeless, {why, store::Board::no_member});
+    else
+      static_cast<void>(exchanges_.refuse(procs, why, nullptr));
+    if (begun == exchanges_.attempts(procs)) return;
+    begun = exchanges_.attempts(procs);
+  }
 }
 
 }  // namespace weft::server

@@ -181,14 +181,13 @@ bool Fences::give_back(const BoardRef& fence) {
   return boards_.give_back(fence);
 }
 
+/// procs: canonical, so those of other namespaces are first or last, and each rank is named once: the count
+/// says whether all are, unless one is outside of the job.
 bool Fences::means_whole_job(const Procs& procs, const ClientConnection& connection) const {
   const auto& job = *connection.job;
-  if (std::any_of(procs.begin(), procs.end(),
-                  [&](const auto& p) { return link::nspace_of(p) != job.nspace; }))
-    return false;
-  if (is_whole_job(procs)) return true;
-  // Canonical: each rank once, so the count says it, unless one is outside of the job.
-  return procs.size() == job.view().ranks() && procs.back().rank < job.view().ranks();
+  if (!link::is_of(procs.front(), job.nspace) || !link::is_of(procs.back(), job.nspace)) return false;
+  const auto ranks = job.view().ranks();
+  return is_whole_job(procs) || (procs.size() == ranks && procs.back().rank < ranks);
 }
 
 // ---- what clients send

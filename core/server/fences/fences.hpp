@@ -27,12 +27,6 @@
 
 namespace weft::server {
 
-/// The reason of an event about a set's fences.
-struct FenceCause {
-  pmix_status_t status = PMIX_SUCCESS;
-  std::uint32_t member = store::Board::no_member;
-};
-
 class Fences {
  public:
   struct Settings {
@@ -96,6 +90,7 @@ class Fences {
 
  private:
   using BoardRef = store::SetBoards<FenceBoard>::Ref;
+  using Verdict = store::Board::Verdict;
 
   BoardRef board_of(const Job& job) const;
   BoardRef find(const Procs& procs) const;
@@ -106,12 +101,11 @@ class Fences {
   bool give_back(const BoardRef& fence);
   bool means_whole_job(const Procs& procs, const ClientConnection& connection) const;
 
-  void step(const BoardRef& fence, FenceEvent event, FenceCause cause = {});
+  /// cause: of a failure, a loss, or a deadline.
+  void step(const BoardRef& fence, FenceEvent event, Verdict cause = {PMIX_SUCCESS, store::Board::no_member});
   enum class Try { first, with_everything };
   void begin_exchange(const BoardRef& fence, Try which = Try::first);
   void exchange_ended(const BoardRef& fence, CardExchange::End end, Try which = Try::first);
-  void fail(const BoardRef& fence, FenceCause cause);
-  void lose_at(const BoardRef& fence, FenceCause cause);
   void failed_here(const BoardRef& fence, store::Generation generation, pmix_status_t why);
   void look(const BoardRef& fence);
   void send_moved(FenceBoard& fence);
@@ -132,8 +126,10 @@ class Fences {
 
   FencePart part_of(const Procs& procs, std::uint64_t generation, const HasArrived& has_arrived) const;
   FencePart part_of(FenceBoard& fence);
+  FencePart part_in(const Participants& procs, std::uint64_t generation);
   std::optional<Participants> known_participants(const FenceName& name) const;
   void answer_part(Bytes body, const Rpc::Reply& reply);
+  void end_hopeless(const Participants& procs, std::uint64_t generation);
   pmix_status_t hopeless(const Procs& procs) const;
 
   Loop& loop_;

@@ -68,10 +68,9 @@ std::optional<FencePart> GroupReports::part_in(const FenceName& name) const {
 
 /// To a server that waits in the operation. Its question may end it here.
 void GroupReports::answer_part(NodeNumber, FenceName name, const Rpc::Reply& reply) {
-  const auto part = part_in(name);
-  if (!part) return reply(PMIX_ERR_NOT_FOUND, {});
-  if (!name.operation.is_kept_by_one_server()) rooms_.gatherings.take_inquiry(name);
-  reply(PMIX_SUCCESS, encode(*part));
+  const PartReply out{part_in(name)};
+  if (out.part && !name.operation.is_kept_by_one_server()) rooms_.gatherings.take_inquiry(name);
+  reply(PMIX_SUCCESS, encode(out));
 }
 
 }  // namespace weft::server

@@ -41,9 +41,9 @@ std::string program_of(const Job& job, const store::RankEntry& entry) {
 Processes::Processes(const Jobs& jobs, Cluster& cluster) : jobs_(jobs), cluster_(cluster) {
   cluster_.on(RequestType::processes, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = base::decode<ProcessesRequest>(body);
-    const auto* job = request ? jobs_.find(request->nspace) : nullptr;
-    if (job == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
-    reply(PMIX_SUCCESS, base::encode(ProcessRows{here(*job)}));
+    if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
+    const auto* job = jobs_.find(request->nspace);
+    reply(PMIX_SUCCESS, base::encode(job == nullptr ? ProcessRows() : ProcessRows{here(*job)}));
   });
 }
 

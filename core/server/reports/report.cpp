@@ -19,7 +19,7 @@ std::map<FenceName, std::set<NodeNumber>> tellers_of(const std::vector<NodeEntry
 
 void add(FenceReport& fence, NodeNumber node, const FencePart& part) {
   fence.age_ms = std::max(fence.age_ms, part.age_ms);
-  fence.collects |= part.collects != 0;
+  fence.collects |= part.collects;
   if (fence.remark.empty()) fence.remark = part.remark;
   if (fence.algorithm.empty()) fence.algorithm = part.algorithm;
   fence.ranks += part.ranks;

@@ -193,7 +193,7 @@ void Exchanges::forget(std::string_view nspace) {
 
 FenceName Exchanges::name_of(const Participants& procs, collectives::Generation generation) {
   return {runs_of(procs), generation, procs.operation(),
-          static_cast<std::uint8_t>(procs.after_loss() == collectives::AfterLoss::goes_on ? 1 : 0)};
+          procs.after_loss() == collectives::AfterLoss::goes_on};
 }
 
 /// A node that takes part for a process that has died takes part in the attempt among all: it has the same
@@ -208,8 +208,8 @@ void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(c
   cluster_.send(node, name.operation.is_fence() ? RequestType::fence_part : RequestType::group_part,
                 encode(name), [then = std::move(then)](pmix_status_t status, Bytes body) {
                   if (!then) return;
-                  const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);
-                  then(part ? &*part : nullptr);
+                  const auto reply = status == PMIX_SUCCESS ? decode<PartReply>(body) : fail(Errc::not_found);
+                  then(reply && reply->part ? &*reply->part : nullptr);
                 });
 }
 

@@ -114,8 +114,8 @@ class Exchanges {
 
   /// The name by which all nodes call a generation of this set's collective.
   static FenceName name_of(const Participants& procs, collectives::Generation generation);
-  /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part, or
-  /// null.
+  /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part;
+  /// null: it knows of none, or no reply comes.
   void ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then);
 
   /// The collective is under way. Right after begin(): no other node had refused or aborted it before.

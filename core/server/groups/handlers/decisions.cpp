@@ -6,9 +6,7 @@
 namespace weft::server {
 namespace {
 
-bool is_gone(const link::GroupVerdict& verdict) {
-  return verdict.was_heard == 0 && verdict.status == PMIX_ERR_UNREACH;
-}
+using By = link::GroupVerdict::By;
 
 bool declares_itself(const link::GroupVerdict& verdict) {
   const auto* leader = verdict.results.find(PMIX_GROUP_LEADER);
@@ -18,8 +16,8 @@ bool declares_itself(const link::GroupVerdict& verdict) {
 }  // namespace
 
 Decision decision_of(const link::GroupVerdict& verdict) {
-  if (is_gone(verdict)) return {Decision::Kind::gone};
-  if (verdict.was_heard == 0) return {Decision::Kind::unheard};
+  if (verdict.by == By::no_process) return {Decision::Kind::gone};
+  if (verdict.by == By::no_handler) return {Decision::Kind::unheard};
   if (verdict.status == PMIX_GROUP_CONSTRUCT_ABORT) return {Decision::Kind::aborted};
   const auto* added = verdict.results.find(PMIX_GROUP_ADD_MEMBERS);
   const auto procs = added == nullptr ? std::span<const pmix_proc_t>()
@@ -41,15 +39,16 @@ Decision decision_of(const std::vector<Questions::Vote>& votes) {
 Election election_of(const std::vector<Questions::Vote>& votes) {
   Election out;
   for (const auto& vote : votes) {
-    out.is_aborted |= vote.verdict.was_heard != 0 && vote.verdict.status == PMIX_GROUP_CONSTRUCT_ABORT;
-    if (vote.verdict.was_heard != 0 && declares_itself(vote.verdict)) out.leaders.push_back(vote.proc);
+    if (vote.verdict.by != By::handlers) continue;
+    out.is_aborted |= vote.verdict.status == PMIX_GROUP_CONSTRUCT_ABORT;
+    if (declares_itself(vote.verdict)) out.leaders.push_back(vote.proc);
   }
   return out;
 }
 
 pmix_status_t approval_of(const std::vector<Questions::Vote>& votes) {
   for (const auto& vote : votes)
-    if (!is_gone(vote.verdict) && vote.verdict.status != PMIX_SUCCESS) return vote.verdict.status;
+    if (vote.verdict.status != PMIX_SUCCESS) return vote.verdict.status;
   return PMIX_SUCCESS;
 }
 

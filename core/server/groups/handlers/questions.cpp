@@ -12,12 +12,8 @@ link::GroupVerdict gone() {
   return {};
 }
 
-link::GroupVerdict unheard() {
-  return {0, 0, PMIX_SUCCESS, {}};
-}
-
-link::GroupVerdict refused() {
-  return {0, 0, PMIX_ERR_NO_PERMISSIONS, {}};
+link::GroupVerdict without_handler(pmix_status_t status) {
+  return {0, link::GroupVerdict::By::no_handler, status, {}};
 }
 
 }  // namespace
@@ -53,7 +49,7 @@ void Questions::ask_all(const Procs& procs, const std::function<link::GroupQuest
   for (std::size_t i = 0; i < procs.size(); ++i)
     ask(procs[i], make(), [poll, i](const link::GroupVerdict& verdict) {
       auto& vote = poll->votes[i].verdict;
-      vote.was_heard = verdict.was_heard;
+      vote.by = verdict.by;
       vote.status = verdict.status;
       if (auto copy = data::Infos::copy_of(verdict.results.data(), verdict.results.size()))
         vote.results = std::move(*copy);
@@ -78,7 +74,10 @@ void Questions::ask_here(const pmix_proc_t& proc, link::GroupQuestion question, 
       wishes != nullptr && std::any_of(question.codes.begin(), question.codes.end(),
                                        [&](pmix_status_t code) { return holds(wishes->codes, code); });
   if (!is_wanted) {
-    auto verdict = is_of_another_user(proc, question) ? refused() : is_there ? unheard() : gone();
+    const bool is_refused = is_of_another_user(proc, question);
+    auto verdict = is_refused ? without_handler(PMIX_ERR_NO_PERMISSIONS)
+                   : is_there ? without_handler(PMIX_SUCCESS)
+                              : gone();
     return loop_.post([answered = std::move(answered), verdict = std::make_shared<link::GroupVerdict>(
                                                            std::move(verdict))] { answered(*verdict); });
   }
@@ -121,7 +120,6 @@ void Questions::answer_peer(Bytes body, const Rpc::Reply& reply) {
   const data::OpaqueIgnored ignored;
   auto message = link::decode<PeerQuestion>(body);
   if (!message) return reply(PMIX_ERR_BAD_PARAM, {});
-  if (peers_.node_of(message->proc) != peers_.self()) return reply(PMIX_ERR_NOT_FOUND, {});
   ask_here(message->proc, std::move(message->question),
            [reply](const link::GroupVerdict& verdict) { reply(PMIX_SUCCESS, link::encode(verdict)); });
 }

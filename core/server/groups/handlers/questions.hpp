@@ -27,9 +27,8 @@ void fields(Archive& archive, PeerQuestion& m) {
 
 class Questions {
  public:
-  /// Of a process that is gone, or that no way leads to: status PMIX_ERR_UNREACH, and not heard. Of one that
-  /// has no handler, or is gone, and is another user's than PMIX_USERID of the question says:
-  /// PMIX_ERR_NO_PERMISSIONS, and not heard.
+  /// Of a process that is gone and another user's than PMIX_USERID of the question says: as of one that has
+  /// no handler.
   using Answered = std::function<void(const link::GroupVerdict&)>;
 
   Questions(Loop& loop, const Jobs& jobs, PeerCalls& peers);

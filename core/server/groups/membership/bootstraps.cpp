@@ -15,23 +15,15 @@ namespace {
 /// Until a node of the job is asked once more, where the job is not registered yet.
 constexpr std::chrono::milliseconds registration_pause{20};
 
-}  // namespace
-
-/// Of two that have heard of two attempts the lower server's is taken for the latest.
-void BootstrapItem::add(BootstrapItem other) {
-  ready.insert(ready.end(), other.ready.begin(), other.ready.end());
-  if (why == PMIX_SUCCESS) why = other.why;
-  failed.insert(failed.end(), other.failed.begin(), other.failed.end());
+link::RankRun run_of(const pmix_proc_t& proc) {
+  return {std::string(link::nspace_of(proc)), proc.rank, proc.rank};
 }
 
+}  // namespace
+
 Bootstraps::Bootstraps(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups,
-                       const OpenOperations& operations, Gatherings& gatherings)
-    : loop_(loop),
-      jobs_(jobs),
-      peers_(peers),
-      groups_(groups),
-      operations_(operations),
-      gatherings_(gatherings) {
+                       Gatherings& gatherings)
+    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups), gatherings_(gatherings) {
   peers_.add_view_room(*this);
   peers_.on(RequestType::group_bootstrap, *this, &Bootstraps::take);
 }
@@ -73,53 +65,91 @@ void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
   if (const auto until = data::deadline_after(*timeout, loop_.now())) {
     waiting->deadline = std::make_unique<Timer>(loop_, *until, [this, weak = std::weak_ptr(waiting)] {
       // The attempt may have ended otherwise meanwhile: the reply to the call says how.
-      if (const auto open = weak.lock(); open && open->at) tell_end(open, PMIX_ERR_TIMEOUT);
+      if (const auto open = weak.lock(); open && open->at) give_up(open, PMIX_ERR_TIMEOUT);
     });
   }
   send(waiting);
 }
 
+/// Where the process is gone meanwhile the server hears of its call all the same: the others may wait for it.
 void Bootstraps::send(const WaitingRef& waiting) {
   peers_.ask(waiting, place_of(waiting->call.group, waiting->passed_over), RequestType::group_bootstrap,
              base::encode(waiting->call),
              [this, weak = std::weak_ptr(waiting)](pmix_status_t status, Bytes body) {
                if (const auto open = weak.lock(); open->at) replied(open, status, body);
              });
+  if (waiting->gone != PMIX_SUCCESS) tell_gone(waiting);
 }
 
 void Bootstraps::replied(const WaitingRef& waiting, pmix_status_t status, Bytes body) {
+  using Outcome = BootstrapReply::Outcome;
   const auto reply =
       status == PMIX_SUCCESS ? base::decode<BootstrapReply>(body) : weft::fail(Errc::not_found);
-  if (reply && reply->outcome == BootstrapReply::Outcome::job_unknown) return look_elsewhere(waiting);
-  if (reply && reply->outcome == BootstrapReply::Outcome::failed) note_failure(*waiting, reply->status);
-  if (status == PMIX_SUCCESS) status = reply ? reply->status : PMIX_ERR_UNPACK_FAILURE;
-  finish(waiting, status, reply ? reply->members : link::RankRuns());
+  if (!reply) return finish(waiting, status == PMIX_SUCCESS ? PMIX_ERR_UNPACK_FAILURE : status);
+  if (reply->outcome == Outcome::job_unknown) return look_elsewhere(waiting);
+  if (reply->outcome == Outcome::told) return finish(waiting, reply->status);
+  const auto group = waiting->call.group;
+  learn(group, reply->end, waiting->keeper);
+  if (!waiting->at) return;
+  auto* failed = failed_.find(group);  // it has failed before this call
+  if (failed != nullptr && !failed->has_told(waiting->call.proc))
+    failed->late.push_back(run_of(waiting->call.proc));
+  finish(waiting, reply->end);
 }
 
-void Bootstraps::finish(const WaitingRef& waiting, pmix_status_t status, const link::RankRuns& runs) {
+/// The first word here of this end is that for all processes of this node that are in it.
+void Bootstraps::learn(const std::string& group, const BootstrapEnd& end, NodeNumber keeper) {
+  const bool is_made = end.status == PMIX_SUCCESS;
+  const auto* failed = failed_.find(group);
+  const auto* known = is_made ? made_.find(group) : failed != nullptr ? &failed->end : nullptr;
+  if (known != nullptr && known->place == end.place && known->number >= end.number) return;
+  last_ = std::max(last_, end.number);
+  if (!is_made) failed_.add(group, {.end = end, .keeper = keeper});
+  if (finish_all(group, end) && is_made) made_.add(group, end);
+}
+
+/// False: no process of this node is in it.
+bool Bootstraps::finish_all(const std::string& group, const BootstrapEnd& end) {
+  bool is_in = false;
+  const auto open = waiting_;
+  for (const auto& each : open) {
+    if (!each->at || each->call.group != group || each->keeper != end.place ||
+        !link::holds(end.callers, each->call.proc))
+      continue;
+    is_in = true;
+    finish(each, end);
+  }
+  return is_in;
+}
+
+void Bootstraps::finish(const WaitingRef& waiting, const BootstrapEnd& end) {
+  auto members = link::procs_of(end.members);
+  auto status = members ? end.status : PMIX_ERR_UNPACK_FAILURE;
+  if (status == PMIX_SUCCESS && !link::holds(end.members, waiting->call.proc)) status = PMIX_ERR_NOT_A_MEMBER;
+  const bool has_ended = waiting->gone != PMIX_SUCCESS && waiting->gone != PMIX_ERR_TIMEOUT;
+  if (status == PMIX_SUCCESS && has_ended) status = waiting->gone;
+  if (status != PMIX_SUCCESS) return finish(waiting, status);
   erase(waiting);
-  waiting->deadline.reset();
-  auto members = link::procs_of(runs);
-  if (status == PMIX_SUCCESS && !members) status = PMIX_ERR_UNPACK_FAILURE;
-  if (status != PMIX_SUCCESS) return waiting->from.reply(status);
-  latest_members_.add(waiting->call.group, *members, [this](const std::string& name, const Procs& of_it) {
-    return is_under_way(name, of_it);
-  });
-  waiting->message.procs = std::move(*members);
-  auto& message = waiting->message;  // with all members
+  auto& message = waiting->message;
   gatherings_.enter(waiting->from, {OperationName::Kind::construct, std::move(message.group)},
-                    std::move(message.procs), std::move(message.directives),
+                    std::move(*members), std::move(message.directives),
                     std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - waiting->since));
+}
+
+void Bootstraps::finish(const WaitingRef& waiting, pmix_status_t status) {
+  erase(waiting);
+  waiting->from.reply(status);
 }
 
 void Bootstraps::erase(const WaitingRef& waiting) {
   waiting_.erase(*waiting->at);
   waiting->at.reset();
+  waiting->deadline.reset();
 }
 
 /// The server of a node of the job will know it; any other is passed over, by all callers of the job alike.
 void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
-  if (waiting->call.status != PMIX_SUCCESS) return finish(waiting, waiting->call.status, {});  // it gives up
+  if (waiting->gone != PMIX_SUCCESS) return finish(waiting, waiting->gone);
   const auto nodes = jobs_.nodes_of(whole_job(link::nspace_of(waiting->call.proc)));
   if (!std::binary_search(nodes.begin(), nodes.end(), waiting->keeper)) {
     waiting->passed_over.insert(waiting->keeper);
@@ -131,20 +161,16 @@ void Bootstraps::look_elsewhere(const WaitingRef& waiting) {
       });
 }
 
-/// The server that brings them together knows it already.
-void Bootstraps::note_failure(const Waiting& waiting, pmix_status_t status) {
-  if (waiting.keeper == peers_.self()) return;
-  auto* known = failed_.find(waiting.call.group);
-  if (known == nullptr || known->status != status || has_called(*known, waiting.call.proc))
-    known = &failed_.add(waiting.call.group, {.since = {}, .status = status});
-  known->place = waiting.keeper;
-  known->callers.push_back({waiting.call, nullptr});
+void Bootstraps::give_up(const WaitingRef& waiting, pmix_status_t status) {
+  if (waiting->gone == PMIX_SUCCESS || waiting->gone == PMIX_ERR_TIMEOUT) waiting->gone = status;
+  tell_gone(waiting);
 }
 
-/// The others wait for this process.
-void Bootstraps::tell_end(const WaitingRef& waiting, pmix_status_t status) {
-  waiting->call.status = status;
-  peers_.send(waiting->keeper, RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
+/// The others wait for this process. The reply to its call says how the attempt ends, for it, too.
+void Bootstraps::tell_gone(const WaitingRef& waiting) {
+  auto call = waiting->call;
+  call.status = waiting->gone;
+  peers_.send(waiting->keeper, RequestType::group_bootstrap, base::encode(call), nullptr);
 }
 
 /// The same at all nodes, and another only where the node is not there: of all that are and that know the
@@ -167,39 +193,45 @@ void Bootstraps::take(NodeNumber from, BootstrapCall call, const Rpc::Reply& rep
   if (jobs_.find(link::nspace_of(call.proc)) == nullptr)
     return answer({BootstrapReply::Outcome::job_unknown});
   if (peers_.node_of(call.proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
-  add(std::move(call), answer);
-}
-
-bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
-  return operations_.is_constructing(group, groups_.set_of_group(members));
+  if (call.failed) remember(call.group, std::move(*call.failed));
+  call.failed.reset();
+  if (call.status == PMIX_SUCCESS) return add(std::move(call), answer);
+  reply(PMIX_SUCCESS, {});
+  if (const auto at = boots_.find(call.group); at != boots_.end()) lose_caller(at, call.proc, call.status);
 }
 
 void Bootstraps::add(BootstrapCall call, const Reply& reply) {
-  using Outcome = BootstrapReply::Outcome;
   const bool is_leader = call.leaders != 0;
   const auto group = call.group;
   if (auto* failed = failed_.find(group)) {
     if (owes(*failed, call)) return answer_late(group, {{std::move(call), reply}});
-    const bool is_of_next = has_called(*failed, call.proc) || (is_leader && wanted_leaders(*failed) != 0);
-    failed->is_followed |= call.status == PMIX_SUCCESS && is_of_next;
-  }
-  if (call.status != PMIX_SUCCESS) {
-    const auto open = boots_.find(group);
-    const bool is_awaited = open != boots_.end() && (has_called(open->second, call.proc) ||
-                                                     contains(members_of(open->second), call.proc));
-    reply({Outcome::ended, call.status});
-    if (is_awaited) end(open, call.status);
-    return;
+    const bool is_of_next = is_leader && failed->end.leaders != 0 && !may_belong(*failed, call);
+    failed->is_followed |= failed->has_told(call.proc) || is_of_next;
   }
   const auto at = boots_.try_emplace(group, Boot{.since = loop_.now()}).first;
   auto& boot = at->second;
-  if (has_called(boot, call.proc)) return reply({Outcome::ended, PMIX_ERR_EXISTS});
+  if (has_called(boot, call.proc)) return reply({.status = PMIX_ERR_EXISTS});
   const auto wanted = wanted_leaders(boot);
   const bool disagrees = is_leader && wanted != 0 && call.leaders != wanted;
   watch();
   boot.callers.push_back({std::move(call), reply});
   const auto status = disagrees ? PMIX_ERR_BAD_PARAM : is_leader ? leave_out_gone(boot) : PMIX_SUCCESS;
   status == PMIX_SUCCESS ? look(at) : end(at, status);
+}
+
+/// It has ended or given up. Where its attempt has ended before, it is no caller any more.
+void Bootstraps::lose_caller(BootAt at, const pmix_proc_t& proc, pmix_status_t status) {
+  auto& callers = at->second.callers;
+  const auto caller = std::find_if(callers.begin(), callers.end(),
+                                   [&](const Caller& each) { return link::is_same(each.call.proc, proc); });
+  if (caller == callers.end()) return;
+  const bool may_be_brought = !has_leaders(at->second);
+  const bool is_known = caller->call.leaders != 0 || contains(members_of(at->second), proc);
+  if (is_known || (status == PMIX_ERR_TIMEOUT && may_be_brought)) return end(at, status);
+  const auto reply = std::move(caller->reply);
+  callers.erase(caller);
+  if (callers.empty()) boots_.erase(at);
+  reply({.status = status});
 }
 
 Procs Bootstraps::members_of(const Boot& boot) {
@@ -228,6 +260,11 @@ std::uint64_t Bootstraps::wanted_leaders(const Boot& boot) {
 std::uint64_t Bootstraps::leaders_of(const Boot& boot) {
   return static_cast<std::uint64_t>(std::count_if(boot.callers.begin(), boot.callers.end(),
                                                   [](const Caller& each) { return each.call.leaders != 0; }));
+}
+
+bool Bootstraps::has_leaders(const Boot& boot) {
+  const auto wanted = wanted_leaders(boot);
+  return wanted != 0 && leaders_of(boot) >= wanted;
 }
 
 bool Bootstraps::has_called(const Boot& boot, const pmix_proc_t& proc) {
@@ -265,56 +302,80 @@ void Bootstraps::look(BootAt at) {
   };
   const auto called = std::count_if(boot.callers.begin(), boot.callers.end(), is_member);
   if (static_cast<std::size_t>(called) != members.size()) return;
-  const BootstrapReply all{BootstrapReply::Outcome::ended, PMIX_SUCCESS, link::runs_of(order)};
+  const BootstrapReply all{.outcome = BootstrapReply::Outcome::ended,
+                           .end = end_of(boot, PMIX_SUCCESS, order)};
   const auto callers = std::move(boot.callers);
   boots_.erase(at);
-  for (const auto& caller : callers)
-    caller.reply(is_member(caller) ? all
-                                   : BootstrapReply{BootstrapReply::Outcome::ended, PMIX_ERR_NOT_A_MEMBER});
+  for (const auto& caller : callers) caller.reply(all);
 }
 
+BootstrapEnd Bootstraps::end_of(const Boot& boot, pmix_status_t status, const Procs& members) {
+  Procs callers;
+  for (const auto& caller : boot.callers) callers.push_back(caller.call.proc);
+  return {.place = peers_.self(),
+          .number = ++last_,
+          .status = status,
+          .callers = link::runs_of(link::each_once(callers)),
+          .members = link::runs_of(members),
+          .leaders = wanted_leaders(boot),
+          .has_leaders = has_leaders(boot)};
+}
+
+/// Callers that have given up may try again, and a process that comes between two tries waits for the next.
+/// Where there is none it is in the attempt that they have given up, and has that end.
 void Bootstraps::end(BootAt at, pmix_status_t status) {
   auto ended = boots_.extract(at);
   auto& boot = ended.mapped();
-  boot.status = status;
-  boot.place = peers_.self();
-  for (auto& caller : boot.callers)
-    std::exchange(caller.reply, nullptr)({BootstrapReply::Outcome::failed, status});
-  failed_.add(ended.key(), std::move(boot));
+  auto members = members_of(boot);
+  members.insert(members.end(), boot.left_out.begin(), boot.left_out.end());
+  BootstrapReply all{.outcome = BootstrapReply::Outcome::ended, .end = end_of(boot, status, members)};
+  const auto* before = failed_.find(ended.key());
+  const bool is_given_up = before != nullptr && before->end.status == PMIX_ERR_TIMEOUT;
+  if (is_given_up && !before->is_followed && may_be_one(before->end, all.end))
+    all.end.status = PMIX_ERR_TIMEOUT;
+  failed_.add(ended.key(), {.end = all.end, .keeper = peers_.self()});
+  for (const auto& caller : boot.callers) caller.reply(all);
 }
 
-/// The call is one of those that the attempt has waited for: of a process that leaders have named; of another
-/// leader, or a process that such a one may bring, where not all have called; of a leader that brings callers
-/// which no leader had named yet. These do not where callers have only given up: they may try again, and a
-/// process that comes between two tries waits for the next.
-bool Bootstraps::owes(const Boot& failed, const BootstrapCall& call) {
-  if (has_called(failed, call.proc)) return false;
-  if (contains(members_of(failed), call.proc)) return true;
-  if (failed.is_followed || failed.status == PMIX_ERR_TIMEOUT) return false;
-  const auto wanted = wanted_leaders(failed);
-  if (wanted != 0) return leaders_of(failed) < wanted && (call.leaders == 0 || call.leaders == wanted);
-  return std::any_of(failed.callers.begin(), failed.callers.end(),
-                     [&](const Caller& each) { return link::holds(call.members, each.call.proc); });
+/// What has come behind that end may belong to it: leaders were missing in both, or this brings callers of
+/// an attempt in which no leader has called.
+bool Bootstraps::may_be_one(const BootstrapEnd& end, const BootstrapEnd& behind) {
+  if (end.has_leaders) return false;
+  const bool is_alike = end.leaders == 0 || behind.leaders == 0 || end.leaders == behind.leaders;
+  if (is_alike && !behind.has_leaders) return true;
+  const auto callers = link::procs_of(end.callers).value_or(Procs());
+  return end.leaders == 0 && std::any_of(callers.begin(), callers.end(), [&](const pmix_proc_t& proc) {
+           return link::holds(behind.members, proc);
+         });
 }
 
-/// Each of them may tell that more of the calls that wait here belong to that attempt: a leader does.
+bool Bootstraps::may_belong(const FailedBootstrap& failed, const BootstrapCall& call) {
+  return !failed.is_followed && !failed.has_told(call.proc) &&
+         may_be_one(failed.end,
+                    {.members = call.members, .leaders = call.leaders, .has_leaders = call.leaders == 1});
+}
+
+/// The call is one of those that the attempt has waited for.
+bool Bootstraps::owes(const FailedBootstrap& failed, const BootstrapCall& call) {
+  if (failed.has_told(call.proc)) return false;
+  return link::holds(failed.end.members, call.proc) ||
+         (failed.end.status != PMIX_ERR_TIMEOUT && may_belong(failed, call));
+}
+
 void Bootstraps::answer_late(const std::string& group, std::vector<Caller> late) {
   auto& failed = *failed_.find(group);
-  const auto at = boots_.find(group);
-  do {
-    for (auto& caller : late) {
-      std::exchange(caller.reply, nullptr)({BootstrapReply::Outcome::failed, failed.status});
-      failed.callers.push_back(std::move(caller));
-    }
-    late.clear();
-    if (at == boots_.end()) return;
+  if (const auto at = boots_.find(group); at != boots_.end()) {
     auto& open = at->second.callers;
     const auto first = std::stable_partition(open.begin(), open.end(),
                                              [&](const Caller& each) { return !owes(failed, each.call); });
     std::move(first, open.end(), std::back_inserter(late));
     open.erase(first, open.end());
-  } while (!late.empty());
-  if (at->second.callers.empty()) boots_.erase(at);
+    if (open.empty()) boots_.erase(at);
+  }
+  for (const auto& caller : late) {
+    failed.late.push_back(run_of(caller.call.proc));
+    caller.reply({.outcome = BootstrapReply::Outcome::ended, .end = failed.end});
+  }
 }
 
 // ---- which ranks are missing

@@ -262,6 +262,8 @@ void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_un
   const auto before = known != nullptr ? *known : Group{.members = before_if_unknown, .options = {}};
   const auto left = procs_without(before.members, made.group.members);
   const auto joined = procs_without(made.group.members, before.members);
+  const bool is_new_here = peers_.by_node(joined).count(peers_.self()) != 0;
+  if (known == nullptr && !is_new_here) return;  // it has ended here while the change was made elsewhere
   if (known != nullptr && left.empty() && joined.empty()) {  // another keeper
     *known = made.group;
     return;

@@ -66,14 +66,6 @@ OperationRef OpenOperations::under_way(const OperationName& name, const Procs& s
   });
 }
 
-bool OpenOperations::is_constructing(const std::string& group, const Procs& set) const {
-  const OperationName construct{OperationName::Kind::construct, group};
-  const bool gathers = find_gathering(construct, set, [&](const Operation& open) {
-                         return is_same(open.set, set);
-                       }) != nullptr;
-  return gathers || under_way(construct, set) != nullptr;
-}
-
 bool OpenOperations::is_gathering(const Procs& set) const {
   return find_if([&](const Operation& open) {
            return open.state == OperationState::gathering && open.is_of_group() && is_same(open.set, set);

@@ -53,8 +53,6 @@ class OpenOperations {
   OperationRef gathering(const OperationName& name, const Procs& set) const;
   /// Null: it is not with the other nodes.
   OperationRef under_way(const OperationName& name, const Procs& set) const;
-  /// A construct of that group is open, of exactly these members.
-  bool is_constructing(const std::string& group, const Procs& set) const;
   ConstructFacts facts_of(const OperationName& construct, const Procs& set) const;
 
   /// An operation of a group of these processes gathers.

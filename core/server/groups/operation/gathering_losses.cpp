@@ -245,9 +245,9 @@ void Gatherings::take_part_without(const FenceName& name, const Procs& set) {
   Operation named{.name = name.operation, .set = set};
   const auto lost = lost_of(named);
   if (lost.empty()) return;
-  const bool is_to_ask = named.is_constructed() && name.goes_on_smaller == 0;
+  const bool is_to_ask = named.is_constructed() && !name.goes_on_smaller;
   if (is_to_ask) return look_for_lost(add(std::move(named)));
-  if (!named.is_of_group() || name.goes_on_smaller == 0)
+  if (!named.is_of_group() || !name.goes_on_smaller)
     return fail_for_all(add(std::move(named)), OperationEvent::hopeless, lost.front().status,
                         lost.front().proc);
   if (!rooms_.operations.may_take_part_in(named)) return;

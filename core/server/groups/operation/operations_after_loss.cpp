@@ -46,7 +46,7 @@ void Operations::leave_out_lost(Operation& operation) const {
   }
   const auto after_loss = after_loss_of(operation);
   auto begun_as = operation.begun_as;
-  if (begun_as) begun_as->goes_on_smaller = after_loss == collectives::AfterLoss::goes_on ? 1 : 0;
+  if (begun_as) begun_as->goes_on_smaller = after_loss == collectives::AfterLoss::goes_on;
   operation.participants =
       Participants(rooms_.groups.set_of_group(left), operation.name, after_loss, std::move(begun_as));
 }

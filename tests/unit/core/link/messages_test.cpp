@@ -161,7 +161,7 @@ GroupQuestion sample() {
 }
 template <>
 GroupVerdict sample() {
-  return {7, 1, PMIX_GROUP_CONSTRUCT_ABORT, some_infos()};
+  return {7, GroupVerdict::By::handlers, PMIX_GROUP_CONSTRUCT_ABORT, some_infos()};
 }
 template <>
 GroupChange sample() {

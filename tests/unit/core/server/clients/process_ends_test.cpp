@@ -152,8 +152,9 @@ TEST_F(ProcessEndsTest, a_connection_that_is_closed_leaves_no_request_behind) {
   bool was_answered = false;
   link::GroupQuestion question;
   question.codes = {PMIX_GROUP_JOIN_REQUEST};
-  rooms->questions.ask(proc(0), std::move(question),
-                       [&](const link::GroupVerdict& verdict) { was_answered = verdict.was_heard == 0; });
+  rooms->questions.ask(proc(0), std::move(question), [&](const link::GroupVerdict& verdict) {
+    was_answered = verdict.by == link::GroupVerdict::By::no_process;
+  });
   asks.turn();
   EXPECT_FALSE(was_answered);
   asks.other.reset();

@@ -13,10 +13,10 @@ using Kind = Decision::Kind;
 using Votes = std::vector<Questions::Vote>;
 
 link::GroupVerdict heard(pmix_status_t status = PMIX_SUCCESS) {
-  return {0, 1, status, {}};
+  return {0, link::GroupVerdict::By::handlers, status, {}};
 }
-link::GroupVerdict unheard() {
-  return {0, 0, PMIX_SUCCESS, {}};
+link::GroupVerdict unheard(pmix_status_t status = PMIX_SUCCESS) {
+  return {0, link::GroupVerdict::By::no_handler, status, {}};
 }
 link::GroupVerdict leads() {
   auto out = heard();
@@ -88,7 +88,7 @@ TEST(Decisions, of_an_approval) {
   EXPECT_EQ(approval_of(votes), PMIX_SUCCESS);
   Votes of_users;  // a member without a handler is another user's than the process that asks
   of_users.push_back(of(0, heard()));
-  of_users.push_back(of(1, {0, 0, PMIX_ERR_NO_PERMISSIONS, {}}));
+  of_users.push_back(of(1, unheard(PMIX_ERR_NO_PERMISSIONS)));
   EXPECT_EQ(approval_of(of_users), PMIX_ERR_NO_PERMISSIONS);
   votes.push_back(of(3, heard(PMIX_ERR_NO_PERMISSIONS)));
   votes.push_back(of(4, heard(PMIX_ERROR)));

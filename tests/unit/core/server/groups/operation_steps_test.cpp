@@ -34,7 +34,7 @@ TEST(OperationSteps, each_row_is_found_and_stands_once) {
     const auto step = operation_step(row.state, row.event);
     EXPECT_EQ(step.action, row.action);
     EXPECT_EQ(step.next, row.next);
-    EXPECT_NE(row.action, OperationAction::none) << "such a row says nothing";
+    EXPECT_TRUE(row.action != OperationAction::none || row.next != row.state) << "such a row says nothing";
   }
 }
 

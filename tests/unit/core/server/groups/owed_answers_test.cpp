@@ -73,6 +73,30 @@ TEST_F(OwedAnswersTest, a_process_that_has_ended_is_owed_nothing) {
   EXPECT_EQ(taken(fence, 1), 0);
 }
 
+TEST_F(OwedAnswersTest, a_process_that_has_left_a_group_is_owed_nothing_of_that_group) {
+  const OperationName other{Kind::group_fence, "other"};
+  for (const auto& name : {construct, fence, other}) owed.add(name, {}, answer(1), {proc(0), proc(1)});
+  owed.leave("group", proc(0));
+  EXPECT_EQ(taken(construct, 0), 0);
+  EXPECT_EQ(taken(fence, 0), 0);
+  EXPECT_EQ(taken(other, 0), 1);
+  for (const auto& name : {construct, fence, other}) EXPECT_EQ(taken(name, 1), 1) << to_text(name);
+}
+
+TEST_F(OwedAnswersTest, what_is_owed_to_processes_that_have_left_takes_no_place) {
+  const auto numbered = [](std::size_t number) {
+    return OperationName{Kind::construct, "group " + std::to_string(number)};
+  };
+  owed.add(numbered(0), {}, answer(1), {proc(0)});
+  owed.add(fence, {}, answer(1), {proc(0), proc(1)});
+  owed.leave("group", proc(0));
+  owed.leave("group", proc(1));
+  for (std::size_t i = 1; i < OwedAnswers::most; ++i) owed.add(numbered(i), {}, answer(1), {proc(0)});
+  EXPECT_TRUE(owed.owes(numbered(0), proc(0)));
+  owed.add(numbered(OwedAnswers::most), {}, answer(1), {proc(0)});
+  EXPECT_FALSE(owed.owes(numbered(0), proc(0)));
+}
+
 TEST_F(OwedAnswersTest, the_latest_are_remembered_however_many_there_were) {
   for (std::size_t i = 0; i <= OwedAnswers::most; ++i)
     owed.add({Kind::construct, "group " + std::to_string(i)}, {}, answer(1), {proc(0)});

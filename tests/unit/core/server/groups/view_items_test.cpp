@@ -112,14 +112,31 @@ TEST(MembersItems, a_request_is_made_where_the_group_is_what_it_wants) {
 // ---- bootstraps
 
 TEST(BootstrapItems, all_groups_of_a_name_that_were_brought_together_are_told) {
-  const link::RankRuns other{{"other", 0, 1}};
+  const BootstrapEnd end{.callers = all, .members = all}, other{.number = 1, .callers = {{"other", 0, 1}}};
   const auto items = decided<BootstrapItem>({{1, {{true, "g"}, {true, "h"}}},
-                                             {2, {{false, "g", {all}}}},
-                                             {3, {{false, "g", {other}}, {false, "i", {all}}}}});
+                                             {2, {{false, "g", {end}}}},
+                                             {3, {{false, "g", {other}}, {false, "i", {end}}}}});
   ASSERT_EQ(items.size(), 2u) << "of the third no call waits";
   EXPECT_EQ(items[0].group, "g");
-  EXPECT_EQ(items[0].ready, (std::vector<link::RankRuns>{all, other}));
-  EXPECT_TRUE(items[1].ready.empty());
+  ASSERT_EQ(items[0].made.size(), 2u);
+  EXPECT_EQ(items[0].made[0].callers, all);
+  EXPECT_EQ(items[0].made[1].callers, other.callers);
+  EXPECT_TRUE(items[1].made.empty());
+}
+
+TEST(BootstrapItems, the_latest_attempt_that_has_failed_is_remembered_with_all_that_have_heard_so) {
+  const auto failed = [](std::uint64_t number, std::uint32_t late) {
+    return FailedBootstrap{.end = {.number = number, .status = PMIX_ERR_TIMEOUT},
+                           .late = {{"job", late, late}}};
+  };
+  const auto items = decided<BootstrapItem>({{1, {{true, "g", {}, failed(2, 1)}}},
+                                             {2, {{true, "g", {}, failed(3, 2)}}},
+                                             {3, {{true, "g", {}, failed(3, 3)}}},
+                                             {4, {{true, "g", {}, failed(1, 4)}}}});
+  ASSERT_EQ(items.size(), 1u);
+  ASSERT_TRUE(items[0].failed);
+  EXPECT_EQ(items[0].failed->end.number, 3u);
+  EXPECT_EQ(items[0].failed->late, (link::RankRuns{{"job", 2, 2}, {"job", 3, 3}}));
 }
 
 TEST(ViewItems, what_a_server_says_that_makes_no_sense_says_nothing) {

@@ -38,7 +38,7 @@ NodeReport sample() {
   out.fences.back().algorithm = "bruck";
   out.fences.back().waits_for = {1, 2};
   out.fences.back().age_ms = 5;
-  out.fences.back().collects = 1;
+  out.fences.back().collects = true;
   for (std::size_t i = 0; i < out.counters.size(); ++i) out.counters[i] = i + 1;
   return out;
 }
@@ -155,7 +155,7 @@ TEST(Merged, a_fence_is_one_wherever_it_is_told) {
   auto first = part(of_all, State::entered, 2, {}), second = part(of_all, State::waiting, 2, {3}),
        third = part(of_all, State::absent, 2, {4, 5});
   first.age_ms = 40, second.age_ms = 70;
-  first.algorithm = "bruck", first.collects = 1, first.waits_for = {1};
+  first.algorithm = "bruck", first.collects = true, first.waits_for = {1};
   const auto out =
       merged("session", 1, {entry(0, {first}), entry(1, {second}), entry(2, {third})}, all_three);
   ASSERT_EQ(out.fences.size(), 1U);

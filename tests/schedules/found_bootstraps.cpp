@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/schedules/found.hpp"
+
+namespace weft::schedules {
+namespace {
+
+/// A member calls before its leader, and gives up; then the leader learns that another member is lost.
+Schedule leader_that_comes_after_a_member_has_given_up() {
+  auto out = on(4, 2, 15536);
+  out.operations = {
+      {.kind = Kind::fence_set, .members = {0, 1, 3, 4, 5, 6}, .pauses = pause(6, 4, 4105), .collects = true},
+      {.kind = Kind::construct,
+       .members = {0, 1, 5, 6, 7},
+       .pauses = std::vector<microseconds>(5),
+       .group = "group1",
+       .asks = true,
+       .differs = true,
+       .leaders = 1,
+       .timeout = 1}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(2813)}};
+  return out;
+}
+
+/// The same, where another leader would have named that member, and is lost.
+Schedule leader_that_does_not_know_who_has_given_up() {
+  auto out = on(4, 2, 15959, 5000);
+  const std::vector<Rank> others{0, 1, 2, 4, 6, 7};
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = others,
+       .pauses = pause(6, 5, 2321),
+       .group = "group0",
+       .differs = true},
+      {.kind = Kind::fence_group, .members = others, .pauses = pause(6, 0, 10), .group = "group0"},
+      {.kind = Kind::construct,
+       .members = {0, 2, 3, 5, 6},
+       .pauses = std::vector<microseconds>(5),
+       .group = "group1",
+       .adjusts = true,
+       .asks = true,
+       .leaders = 2,
+       .timeout = 1}};
+  out.faults = {{Fault::Kind::node_lost, 1, us(268)}, {Fault::Kind::node_lost, 3, us(2097)}};
+  return out;
+}
+
+/// A member that has called ends, and the leader is lost, which alone knew that both are members.
+Schedule member_that_ends_before_its_leader_calls() {
+  auto out = on(2, 3, 11837);
+  out.operations = {{.kind = Kind::get, .members = {3}, .pauses = {us(0)}, .target = 0},
+                    {.kind = Kind::construct,
+                     .members = {0, 2, 3, 4, 5},
+                     .pauses = pause(5, 2, 53),
+                     .group = "group0",
+                     .differs = true,
+                     .leaders = 1,
+                     .timeout = 3}};
+  out.faults = {{Fault::Kind::node_lost, 0, us(4)}, {Fault::Kind::process_ends, 4, us(61)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// The leader ends, then the server at which it has called; a member that it has named calls after that.
+Schedule member_that_comes_after_its_leader_and_the_server() {
+  auto out = on(2, 3, 9787, 5000);
+  out.operations = {{.kind = Kind::construct,
+                     .members = first(6),
+                     .pauses = pause(6, 3, 1996),
+                     .group = "group0",
+                     .adjusts = true,
+                     .leaders = 1,
+                     .timeout = 3}};
+  out.faults = {{Fault::Kind::process_ends, 0, us(405)}, {Fault::Kind::node_lost, 0, us(1965)}};
+  return out;
+}
+
+}  // namespace
+
+std::vector<Found> found_bootstraps() {
+  return {{"a bootstrap fails for two reasons", leader_that_comes_after_a_member_has_given_up()},
+          {"it does so where a leader is lost", leader_that_does_not_know_who_has_given_up()},
+          {"a member that ends takes some along", member_that_ends_before_its_leader_calls()},
+          {"a member that comes late waits alone", member_that_comes_after_its_leader_and_the_server()}};
+}
+
+}  // namespace weft::schedules

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups that processes join and leave while others are in their fences and ends.
+#include "tests/schedules/found.hpp"
+
+namespace weft::schedules {
+namespace {
+
+/// A member leaves while the end of the group begins again without a lost node.
+Schedule leave_while_a_node_is_lost() {
+  auto out = on(3, 1, 10000907, 5000);
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {0, 1, 2},
+       .pauses = {us(0), us(0), us(8)},
+       .group = "group0",
+       .adjusts = true},
+      {.kind = Kind::leave, .members = {1}, .pauses = {us(0)}, .group = "group0", .is_loose = true},
+      {.kind = Kind::destruct, .members = {0, 1, 2}, .pauses = {us(0), us(0), us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(13)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// One server fences with a member that leaves, and whose node is lost, and another one without it.
+Schedule fence_while_a_member_leaves_and_is_lost() {
+  auto out = on(6, 1, 10775, 5000);
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {2, 3, 4},
+       .pauses = {us(0), us(0), us(20)},
+       .group = "group0",
+       .asks = true},
+      {.kind = Kind::leave, .members = {4}, .pauses = {us(52)}, .group = "group0"},
+      {.kind = Kind::fence_group, .members = {2, 3, 4}, .pauses = {us(0), us(0), us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 4, us(87)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// A member leaves and its node is lost: of two members of another node one had called before, and one calls
+/// after the leave.
+Schedule fence_that_fails_for_a_leave() {
+  auto out = on(2, 2, 213024437, 200000);
+  out.finalizes = true;
+  const auto all = first(4);
+  const std::vector<microseconds> none(4);
+  out.operations = {
+      {.kind = Kind::invite,
+       .members = all,
+       .pauses = pause(4, 3, 45),
+       .group = "group0",
+       .target = 3,
+       .answers = std::vector<Answer>(4, Answer::accepts),
+       .is_optional = true,
+       .elects = true},
+      {.kind = Kind::fence_job, .members = all, .pauses = none},
+      {.kind = Kind::leave, .members = {3}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::fence_group, .members = all, .pauses = pause(4, 0, 2342), .group = "group0"},
+      {.kind = Kind::fence_job, .members = all, .pauses = none}};
+  out.faults = {{Fault::Kind::node_lost, 1, us(752)}};
+  return out;
+}
+
+/// A process joins a group on a node that is in the group's end for a member that has died.
+Schedule join_where_a_node_takes_part_for_the_dead() {
+  auto out = on(5, 2, 215030092, 5000);
+  const auto all = first(10);
+  const std::vector<microseconds> none(10);
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {0, 2, 5, 6, 8, 9},
+       .pauses = std::vector<microseconds>(6),
+       .group = "group0",
+       .adjusts = true,
+       .asks = true},
+      {.kind = Kind::fence_set, .members = {0, 2, 4, 7, 8, 9}, .pauses = pause(6, 5, 1323), .collects = true},
+      {.kind = Kind::invite,
+       .members = all,
+       .pauses = none,
+       .group = "group0",
+       .adjusts = true,
+       .target = 0,
+       .answers = std::vector<Answer>(10, Answer::accepts)},
+      {.kind = Kind::destruct, .members = all, .pauses = none, .group = "group0"}};
+  out.faults = {{Fault::Kind::process_ends, 2, us(1061)}, {Fault::Kind::node_lost, 2, us(1977)}};
+  return out;
+}
+
+/// A process joins and its node is lost: the fence with it fails at one node, and another is in one without.
+Schedule fence_while_a_process_joins_and_is_lost() {
+  auto out = on(3, 1, 210016369);
+  const auto all = first(3);
+  const std::vector<microseconds> none(3);
+  out.operations = {
+      {.kind = Kind::fence_job, .members = all, .pauses = pause(3, 1, 44)},
+      {.kind = Kind::invite,
+       .members = all,
+       .pauses = pause(3, 2, 23),
+       .group = "group0",
+       .adjusts = true,
+       .target = 1,
+       .answers = std::vector<Answer>(3, Answer::accepts),
+       .is_optional = true,
+       .decides = true,
+       .elects = true},
+      {.kind = Kind::fence_job, .members = all, .pauses = none, .collects = true},
+      {.kind = Kind::construct, .members = {1, 2}, .pauses = {us(33), us(0)}, .group = "group1"},
+      {.kind = Kind::join, .members = {0}, .pauses = {us(0)}, .group = "group1"},
+      {.kind = Kind::fence_group, .members = all, .pauses = pause(3, 1, 31), .group = "group1"}};
+  out.faults = {{Fault::Kind::node_lost, 0, us(130)}};
+  return out;
+}
+
+}  // namespace
+
+std::vector<Found> found_changes() {
+  return {{"the end of a group waits for a member that has left", leave_while_a_node_is_lost()},
+          {"a fence fails for two reasons", fence_while_a_member_leaves_and_is_lost()},
+          {"a late call waits after a leave", fence_that_fails_for_a_leave()},
+          {"a group ends without a member that has joined", join_where_a_node_takes_part_for_the_dead()},
+          {"a fence waits for one that has failed", fence_while_a_process_joins_and_is_lost()}};
+}
+
+}  // namespace weft::schedules
