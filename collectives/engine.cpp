@@ -334,7 +334,9 @@ void Engine::settle_early(const End& how) {
   if (goes_on) return static_cast<void>(early_.take(key));
   const auto like = open_.lower_bound({{how.signature.high, 0}, 0});
   const bool is_rival = like != open_.end() && like->first.first.high == how.signature.high;
-  early_.end(key, how.first, how.error, is_rival);
+  // In the place of an end that a node has said which is lost since.
+  const bool has_come = !early_.take(key).messages.empty();
+  early_.end(key, how.first, how.error, is_rival || has_come);
 }
 
 std::vector<Engine::Rival> Engine::rivals_of(const Signature& signature) const {
@@ -343,7 +345,10 @@ std::vector<Engine::Rival> Engine::rivals_of(const Signature& signature) const {
     const auto node = std::find_if(nodes.begin(), nodes.end(), [this](NodeNumber each) {
       return mesh_.state(each) != mesh::NodeState::lost;
     });
-    if (node != nodes.end()) out.push_back({key, *node});
+    if (node != nodes.end())
+      out.push_back({key, *node});
+    else if (early_.end_of(key))
+      out.push_back({key, self_});
   }
   return out;
 }

@@ -9,11 +9,11 @@
 // Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase
 //           0. Longer ones send only their length in phase 0; phase 1 then exchanges them with the algorithm
 //           chosen for the total size.
-// Refusal   A member that takes no part in a collective refuses it. The lowest member says how it ends: as the
-//           first refusal that comes there, so that all members hear the same of several that refuse.
+// Refusal   A member that takes no part in a collective refuses it. The lowest member says how it ends: as
+//           the first refusal that comes there, so that all members hear the same of several that refuse.
 //
-//             member 3: refuse(why) -- refusal, why --> lowest member: begun there, it ends it at all members;
-//                 |                                        else it keeps the end, and answers
+//             member 3: refuse(why) -- refusal, why --> lowest member: where it has begun there it ends at
+//                 |                                        all members; else the end is kept, and answered
 //                 |<------------------ refused, end ------------|
 //                 |-- abort, end --> all members
 //
@@ -122,7 +122,7 @@ class Engine {
   /// A collective that has not begun here.
   struct Rival {
     Key key;
-    NodeNumber node;  ///< that is in it, and is there
+    NodeNumber node;  ///< that is in it, and is there; this one: it has failed, and none is to be asked
   };
   /// Those of signatures with the same upper half.
   std::vector<Rival> rivals_of(const Signature& signature) const;

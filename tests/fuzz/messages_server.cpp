@@ -59,7 +59,7 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<ChangeReply>(to, "change_reply", {&refused});
   const ChangedGroup changed{made, {{"job", 2, 2}}};
   add<ChangedGroup>(to, "changed_group", {&changed});
-  const ViewItems<MembersItem> members_items{{{true, "g", made.group}}};
+  const ViewItems<MembersItem> members_items{{{true, true, "g", made.group}}};
   add<ViewItems<MembersItem>>(to, "members_items", {&members_items});
   const GroupInquiry inquiry{"g"};
   add<GroupInquiry>(to, "group_inquiry", {&inquiry});

@@ -50,10 +50,7 @@ void add(std::vector<Rank>& members, Rank rank) {
 class Drawer {
  public:
   Drawer(Dice& dice, std::uint32_t ranks, const Bounds& bounds, bool loses)
-      : dice_(dice),
-        ranks_(ranks),
-        is_plain_(loses && bounds.is_plain),
-        loses_(loses) {}
+      : dice_(dice), ranks_(ranks), is_plain_(loses && bounds.is_plain), loses_(loses) {}
 
   Operation operation() {
     Operation out;
@@ -156,7 +153,8 @@ class Drawer {
     if (!is_plain_ && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
-      if (loses_) out.timeout = dice_.between(1, 3);
+      // Not that by which a loss is known: what passes meanwhile is decided by each node (decision 0013).
+      if (loses_) out.timeout = dice_.between(2, 4);
     }
     const bool is_given =
         !out.differs || std::any_of(out.members.begin(), out.members.end(), gives_directives);

@@ -111,6 +111,94 @@ Schedule fence_while_a_process_joins_and_is_lost() {
   return out;
 }
 
+/// The keeper is lost, and its change of the members has come to a node where the group is still being made.
+Schedule change_that_comes_early() {
+  auto out = on(5, 1, 215059549, 200000);
+  out.finalizes = true;
+  const auto all = first(5);
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = all,
+       .pauses = {us(0), us(45), us(0), us(43), us(0)},
+       .group = "group0",
+       .adjusts = true},
+      {.kind = Kind::leave, .members = {2}, .pauses = {us(0)}, .group = "group0", .is_loose = true},
+      {.kind = Kind::leave, .members = {2}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::destruct, .members = all, .pauses = std::vector<microseconds>(5), .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 3, us(257)}, {Fault::Kind::node_lost, 0, us(1876)}};
+  return out;
+}
+
+/// Two members leave: the keeper has made its own leave, and is lost before it hears of the other's.
+Schedule leave_that_waits_for_a_lost_keeper() {
+  auto out = on(3, 2, 400014906, 5000);
+  out.operations = {{.kind = Kind::construct,
+                     .members = {1, 3},
+                     .pauses = std::vector<microseconds>(2),
+                     .group = "group0",
+                     .differs = true},
+                    {.kind = Kind::leave, .members = {3}, .pauses = {us(0)}, .group = "group0"},
+                    {.kind = Kind::leave, .members = {1}, .pauses = {us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 0, us(7)}};
+  return out;
+}
+
+/// A process joins and ends: one server is in the end of the group with it, another one is in that without.
+Schedule end_of_a_group_while_a_process_joins_and_ends() {
+  auto out = on(4, 2, 314010949, 5000);
+  out.finalizes = true;
+  out.operations = {
+      {.kind = Kind::construct, .members = {0, 7}, .pauses = {us(0), us(52)}, .group = "group0"},
+      {.kind = Kind::join, .members = {1}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::destruct,
+       .members = {0, 1, 7},
+       .pauses = std::vector<microseconds>(3),
+       .group = "group0"}};
+  out.faults = {{Fault::Kind::process_ends, 1, us(77)}};
+  return out;
+}
+
+/// The same, and the server of that process is lost, too, which alone had said how the other one has failed.
+Schedule end_of_a_group_while_a_node_joins_and_is_lost() {
+  auto out = on(4, 1, 505040563, 5000);
+  out.operations = {{.kind = Kind::construct,
+                     .members = {0, 2},
+                     .pauses = {us(0), us(39)},
+                     .group = "group0",
+                     .differs = true},
+                    {.kind = Kind::join, .members = {3}, .pauses = {us(0)}, .group = "group0"},
+                    {.kind = Kind::destruct,
+                     .members = {0, 2, 3},
+                     .pauses = std::vector<microseconds>(3),
+                     .group = "group0"}};
+  out.faults = {{Fault::Kind::process_ends, 3, us(80)}, {Fault::Kind::node_lost, 3, us(119)}};
+  return out;
+}
+
+/// The only member of a node dies before the construct has ended there: that node is in no fence that fails.
+Schedule fence_that_a_node_has_not_known() {
+  auto out = on(6, 3, 310000980, 200000);
+  out.finalizes = true;
+  const std::vector<Rank> members{2, 4, 5, 7, 14, 16};
+  const std::vector<microseconds> none(6);
+  auto job = pause(18, 1, 59);
+  job[5] = us(58), job[6] = us(30), job[9] = us(12), job[14] = us(51);
+  auto construct = pause(6, 0, 5);
+  construct[1] = us(55), construct[4] = us(59);
+  out.operations = {
+      {.kind = Kind::fence_job, .members = first(18), .pauses = job},
+      {.kind = Kind::construct, .members = members, .pauses = construct, .group = "group0", .asks = true},
+      {.kind = Kind::fence_group, .members = members, .pauses = none, .group = "group0"},
+      {.kind = Kind::construct,
+       .members = {0, 2, 3, 5, 7, 8, 9, 10, 12, 13, 14, 15, 16},
+       .pauses = std::vector<microseconds>(13),
+       .group = "group1"},
+      {.kind = Kind::leave, .members = {4}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::fence_group, .members = members, .pauses = none, .group = "group0"}};
+  out.faults = {{Fault::Kind::process_ends, 14, us(525)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_changes() {
@@ -118,7 +206,12 @@ std::vector<Found> found_changes() {
           {"a fence fails for two reasons", fence_while_a_member_leaves_and_is_lost()},
           {"a late call waits after a leave", fence_that_fails_for_a_leave()},
           {"a group ends without a member that has joined", join_where_a_node_takes_part_for_the_dead()},
-          {"a fence waits for one that has failed", fence_while_a_process_joins_and_is_lost()}};
+          {"a fence waits for one that has failed", fence_while_a_process_joins_and_is_lost()},
+          {"a change that comes early is lost with the keeper", change_that_comes_early()},
+          {"a leave waits for a lost keeper", leave_that_waits_for_a_lost_keeper()},
+          {"the end of a group fails for two reasons", end_of_a_group_while_a_process_joins_and_ends()},
+          {"the end of a group waits for a lost word", end_of_a_group_while_a_node_joins_and_is_lost()},
+          {"a fence waits for a node that has not known it", fence_that_a_node_has_not_known()}};
 }
 
 }  // namespace weft::schedules

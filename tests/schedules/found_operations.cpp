@@ -144,6 +144,63 @@ Schedule construct_that_follows_a_loss() {
   return out;
 }
 
+/// One node for a member that has ended, the other for a handler that has aborted it.
+Schedule construct_that_two_nodes_refuse() {
+  auto out = on(5, 3, 202037824);
+  const auto pauses = [](std::size_t count, std::size_t at, int of, std::size_t other, int its) {
+    auto all = pause(count, at, of);
+    all[other] = us(its);
+    return all;
+  };
+  out.operations = {{.kind = Kind::construct,
+                     .members = {0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13},
+                     .pauses = pauses(13, 1, 1384, 11, 4183),
+                     .group = "group0",
+                     .adjusts = true,
+                     .differs = true},
+                    {.kind = Kind::fence_set,
+                     .members = {0, 1, 2, 3, 4, 5, 6, 7, 9, 12, 13},
+                     .pauses = pause(11, 2, 3763),
+                     .collects = true},
+                    {.kind = Kind::construct,
+                     .members = {0, 2, 3, 4, 5, 6, 8, 9, 10, 12, 13},
+                     .pauses = pauses(11, 3, 2, 9, 48),
+                     .group = "group1",
+                     .asks = true,
+                     .differs = true,
+                     .refuses = true}};
+  out.faults = {{Fault::Kind::node_lost, 3, us(329)},
+                {Fault::Kind::process_ends, 5, us(2489)},
+                {Fault::Kind::node_lost, 2, us(8844)}};
+  return out;
+}
+
+/// The end of a group has failed, so that the next of its name is refused where the group is still known.
+Schedule construct_of_a_group_that_is_there() {
+  auto out = on(4, 2, 313022834, 5000);
+  out.finalizes = true;
+  out.operations = {{.kind = Kind::construct,
+                     .members = {1, 3, 6},
+                     .pauses = pause(3, 2, 4768),
+                     .group = "group1",
+                     .adjusts = true,
+                     .asks = true,
+                     .refuses = true},
+                    {.kind = Kind::join, .members = {1}, .pauses = {us(48)}, .group = "group1"},
+                    {.kind = Kind::destruct,
+                     .members = {1, 3, 6},
+                     .pauses = std::vector<microseconds>(3),
+                     .group = "group1"},
+                    {.kind = Kind::construct,
+                     .members = {1, 2, 3, 4, 5, 6, 7},
+                     .pauses = std::vector<microseconds>(7),
+                     .group = "group1",
+                     .adjusts = true,
+                     .differs = true}};
+  out.faults = {{Fault::Kind::process_ends, 3, us(4528)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_operations() {
@@ -153,7 +210,9 @@ std::vector<Found> found_operations() {
           {"a leader that comes late waits alone", leader_that_comes_late()},
           {"it does so where the server that ended the attempt is lost", leader_that_comes_after_a_loss()},
           {"a late question begins an operation anew", question_that_comes_late()},
-          {"a construct is the rival of the one before", construct_that_follows_a_loss()}};
+          {"a construct is the rival of the one before", construct_that_follows_a_loss()},
+          {"a construct that two nodes refuse has two ends", construct_that_two_nodes_refuse()},
+          {"a construct fails without a reason", construct_of_a_group_that_is_there()}};
 }
 
 }  // namespace weft::schedules

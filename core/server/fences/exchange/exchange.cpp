@@ -71,15 +71,21 @@ void Exchanges::end_rivals(const Key& key) {
   for (const auto& [rival, node] : cluster_.engine().rivals_of(key.first)) {
     const auto* passed = passed_.find(rival.first);
     if (passed != nullptr && rival.second <= *passed) continue;
+    const auto ends = [this, key, rival = rival] {
+      pass_over(rival);
+      // Its members have had that end, and call no more for this one.
+      const auto end = cluster_.engine().early_end_of(rival);
+      abort(key, end == Errc::peer_lost ? status_of(*end) : rivals);
+    };
+    if (node == cluster_.self()) {
+      ends();
+      continue;
+    }
     cluster_.send(node, RequestType::rival, encode(Rival{rival.first, rival.second, key.first, key.second}),
-                  [this, key, rival = rival](pmix_status_t status, Bytes body) {
+                  [ends](pmix_status_t status, Bytes body) {
                     const auto said =
                         status == PMIX_SUCCESS ? base::decode<RivalReply>(body) : weft::fail(Errc::not_found);
-                    if (!said || said->outcome != RivalReply::Outcome::ends) return;
-                    pass_over(rival);
-                    // Its members have had that end, and call no more for this one.
-                    const auto end = cluster_.engine().early_end_of(rival);
-                    abort(key, end == Errc::peer_lost ? status_of(*end) : rivals);
+                    if (said && said->outcome == RivalReply::Outcome::ends) ends();
                   });
   }
 }

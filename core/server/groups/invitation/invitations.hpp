@@ -27,8 +27,8 @@ namespace weft::server {
 
 class Invitations {
  public:
-  Invitations(Loop& loop, PeerCalls& peers, Questions& questions, GroupEvents& events,
-              Groups& groups, Memberships& memberships);
+  Invitations(Loop& loop, PeerCalls& peers, Questions& questions, GroupEvents& events, Groups& groups,
+              Memberships& memberships);
 
   void invite(const Requester& from, link::GroupInvite message);
   /// A process of any node has ended, or has finalized.

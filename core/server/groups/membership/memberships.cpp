@@ -2,6 +2,7 @@
 #include "core/server/groups/membership/memberships.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "weft/pmix_extensions.h"
@@ -23,8 +24,10 @@ bool ChangeRequest::is_made(const Group& now) const {
 
 void MembersItem::add(MembersItem other) {
   const bool is_newer = other.group.version > group.version;
-  if (is_newer || (other.group.version == group.version && is_open && !other.is_open))
+  if (is_newer || (other.group.version == group.version && is_next && !other.is_next)) {
     group = std::move(other.group);
+    is_next = other.is_next;
+  }
 }
 
 Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
@@ -188,28 +191,30 @@ std::vector<MembersItem> Memberships::items() const {
   for (const auto& early : early_) {
     if (!early.changed) continue;
     auto& newest = known[early.group];
-    if (early.changed->version > newest.version) newest = *early.changed;
+    if (newest.members.empty() || early.changed->version > newest.version) newest = *early.changed;
   }
+  std::set<std::string> awaited;
   for (const auto& request : requests_) {
     if (!is_waiting(*request)) continue;
+    awaited.insert(request->message.group);
     const auto* group = groups_.table().find(request->message.group);
     known.emplace(request->message.group, group != nullptr ? *group : request->message.known);
   }
   std::vector<MembersItem> out;
   for (auto& [name, group] : known) {
-    const bool is_open = peers_.is_gone(group.keeper);
-    if (is_open) {
+    const bool is_next = peers_.is_gone(group.keeper);
+    if (is_next) {
       group.keeper = keeper_after(group);
       ++group.version;
     }
-    out.push_back({is_open, name, std::move(group)});
+    out.push_back({is_next || awaited.count(name) != 0, is_next, name, std::move(group)});
   }
   return out;
 }
 
 void Memberships::settle(std::vector<MembersItem> decided) {
   groups_.table().settle();
-  for (const auto& [is_open, name, group] : decided) {
+  for (const auto& [is_open, is_next, name, group] : decided) {
     if (!jobs_.may_be_named(group.members)) continue;
     if (is_being_made(name))
       early_.push_back({name, [this, name = name, group = group] { follow(name, group); }, group});
@@ -263,7 +268,8 @@ void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_un
   const auto left = procs_without(before.members, made.group.members);
   const auto joined = procs_without(made.group.members, before.members);
   const bool is_new_here = peers_.by_node(joined).count(peers_.self()) != 0;
-  if (known == nullptr && !is_new_here) return;  // it has ended here while the change was made elsewhere
+  // It has ended here while the change was made elsewhere.
+  if (known == nullptr && !is_new_here && groups_.table().has_ended(made.name)) return;
   if (known != nullptr && left.empty() && joined.empty()) {  // another keeper
     *known = made.group;
     return;

@@ -129,7 +129,8 @@ void fields(Archive& archive, GroupNames& m) {
 /// What a server knows of a group whose members or keeper have changed, or that a request of its processes is
 /// about; what a view makes of that (ViewRoomOf).
 struct MembersItem {
-  bool is_open = false;  ///< the keeper is lost, and this version is the one that would follow
+  bool is_open = false;  ///< the keeper is lost, or a request waits to hear which one follows
+  bool is_next = false;  ///< no server has this version yet: it would follow the one with the lost keeper
   std::string name;
   Group group;
 
@@ -139,7 +140,7 @@ struct MembersItem {
 };
 template <class Archive>
 void fields(Archive& archive, MembersItem& m) {
-  archive(m.is_open, m.name, m.group);
+  archive(m.is_open, m.is_next, m.name, m.group);
 }
 
 /// Of these, those that the others do not hold.

@@ -249,7 +249,7 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
 
 void Groups::end(const std::string& name, const std::vector<GroupPart>& parts) {
   tell_absent(name, parts);
-  rooms_.table.erase(name);
+  rooms_.table.end(name);
 }
 
 // ---- groups that one server makes for all

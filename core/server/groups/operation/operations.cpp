@@ -292,10 +292,14 @@ bool Operations::may_take_part_in(const Operation& operation) const {
   if (!members) return false;
   const bool is_of_these = operation.name.series == group->series;
   if (is_of_these && is_same(rooms_.groups.set_of_group(*members), operation.set)) return true;
-  // A fence that has begun before processes joined ends among the members that it has begun with.
+  // A fence that has begun before processes joined ends among the members that it has begun with. One with a
+  // process that has left since ends so where that had called before.
   const auto fenced = link::procs_of(rooms_.groups.by_rank(operation.set)).value_or(Procs());
-  const auto is_member = [&](const pmix_proc_t& proc) { return contains(*members, proc); };
-  if (operation.is(Operation::Kind::group_fence) && std::all_of(fenced.begin(), fenced.end(), is_member))
+  const auto are_in = [](const Procs& some, const Procs& all) {
+    return std::all_of(some.begin(), some.end(),
+                       [&](const pmix_proc_t& proc) { return contains(all, proc); });
+  };
+  if (operation.is(Operation::Kind::group_fence) && (are_in(fenced, *members) || are_in(*members, fenced)))
     return true;
   // The other nodes have begun again without the nodes that are lost.
   std::erase_if(*members, [this](const pmix_proc_t& proc) {

@@ -19,11 +19,14 @@ void GroupTable::settle() {
       } else if (const auto known = groups_.find(name);
                  known != groups_.end() && known->second.members == members) {
         groups_.erase(known);
+        ended_.add(name, {});
       }
     }
   }
-  for (const auto& [name, members] : made)
+  for (const auto& [name, members] : made) {
+    ended_.erase(name);
     groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self(), 1, 0});
+  }
 }
 
 }  // namespace weft::server

@@ -6,10 +6,12 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "core/link/rank_runs.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/groups/table/group_boards.hpp"
+#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
@@ -71,10 +73,19 @@ class GroupTable {
     for (const auto& [name, group] : groups_) see(name, group);
   }
 
+  /// Its members have ended it, and there is none of that name since: a change that comes now is of that one.
+  bool has_ended(const std::string& name) const { return ended_.find(name) != nullptr; }
+
   // What follows comes after all that the ledgers hold by then.
   void add(std::string name, Group group) {
     settle();
+    ended_.erase(name);
     groups_.insert_or_assign(std::move(name), std::move(group));
+  }
+  /// Its members have ended it.
+  void end(const std::string& name) {
+    erase(name);
+    ended_.add(name, {});
   }
   /// name: not the table's own.
   void erase(const std::string& name) {
@@ -92,6 +103,9 @@ class GroupTable {
   GroupBoards& boards_;
   const Cluster& cluster_;  ///< this server keeps the groups that its processes make at boards
   std::map<std::string, Group> groups_;
+  /// Groups. A forgotten one is there again for the processes that a late change names.
+  static constexpr std::size_t most_ended = 1024;
+  Latest<std::string, std::monostate, most_ended> ended_;
 };
 
 }  // namespace weft::server

@@ -110,6 +110,23 @@ TEST_F(GroupBoardsTest, what_the_server_adds_comes_after_what_stands_in_ledgers)
   EXPECT_EQ(names(), Names{"a"});
 }
 
+/// At a board or by message; one that is only dropped may come again.
+TEST_F(GroupBoardsTest, a_group_has_ended_until_there_is_another_of_its_name) {
+  auto members = open(3, 5);
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a"));
+  EXPECT_FALSE(settled().has_ended("a"));
+  EXPECT_TRUE(members.come_to(GroupAct::ended, "a"));
+  EXPECT_TRUE(settled().has_ended("a"));
+  table.add("a", {.members = ranks(3, 5), .options = {}});
+  EXPECT_FALSE(table.has_ended("a"));
+  table.erase("a");
+  EXPECT_FALSE(table.has_ended("a"));
+  table.add("a", {.members = ranks(3, 5), .options = {}});
+  table.end("a");
+  EXPECT_TRUE(table.has_ended("a"));
+  EXPECT_EQ(table.find("a"), nullptr);
+}
+
 TEST_F(GroupBoardsTest, what_has_not_ended_is_not) {
   auto members = open(0, 2);
   EXPECT_TRUE(members.come_to(GroupAct::made, "a", 1));

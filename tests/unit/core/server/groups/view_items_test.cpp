@@ -76,7 +76,7 @@ TEST(InvitationItems, members_of_all_reports_are_invited_those_of_the_longest_fi
 // ---- members
 
 MembersItem version(std::uint64_t number, NodeNumber keeper, bool is_open) {
-  return {is_open, "g", {all, 0, {}, keeper, number}};
+  return {is_open, is_open, "g", {all, 0, {}, keeper, number}};
 }
 
 TEST(MembersItems, the_newest_version_holds) {
@@ -91,6 +91,18 @@ TEST(MembersItems, of_two_that_are_as_new_the_one_that_a_server_has) {
         decided<MembersItem>({{1, {version(4, 2, false)}}, {2, {version(4, 1, true)}}})}) {
     ASSERT_EQ(items.size(), 1u);
     EXPECT_EQ(items[0].group.keeper, 2u);
+  }
+}
+
+/// One that asks because a request waits has the version, and the others do not.
+TEST(MembersItems, a_version_that_a_server_has_holds_though_it_asks) {
+  auto asks = version(4, 2, false);
+  asks.is_open = true;
+  for (const auto& items : {decided<MembersItem>({{1, {version(4, 1, true)}}, {2, {asks}}}),
+                            decided<MembersItem>({{1, {asks}}, {2, {version(4, 1, true)}}})}) {
+    ASSERT_EQ(items.size(), 1u);
+    EXPECT_EQ(items[0].group.keeper, 2u);
+    EXPECT_FALSE(items[0].is_next);
   }
 }
 
