@@ -62,8 +62,10 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   c.contributions[number(c.me)] = std::move(contribution);
   const auto generation = c.generation;
 
-  if (const auto lost = lost_member_of(c)) {
-    if (!waits_for_view(c)) end_at_all(c, {Errc::peer_lost, 0, "a member was lost before"}, *lost);
+  const auto lost = lost_member_of(c);
+  if ((lost || is_given_up(c.key())) && waits_for_view(c)) return generation;
+  if (lost) {
+    end_at_all(c, {Errc::peer_lost, 0, "a member was lost before"}, *lost);
     return generation;
   }
   start_phase(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
@@ -78,9 +80,9 @@ std::optional<NodeNumber> Engine::lost_member_of(const Collective& c) const {
   return lost == c.members.end() ? std::nullopt : std::optional(*lost);
 }
 
-/// One that has begun with a lost member. False: nothing follows from it.
+/// One that has begun, and that is given up or has a lost member. False: nothing follows from that.
 bool Engine::waits_for_view(Collective& c) {
-  if (c.after_loss == AfterLoss::ends) return false;
+  if (c.after_loss == AfterLoss::ends && !is_given_up(c.key())) return false;
   c.is_suspended = has_begun_undecided_ = true;
   return true;
 }
@@ -102,7 +104,7 @@ Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNu
     return message.header.type == MessageHeader::Type::abort;
   });
   const bool is_lost = lost_member_of(c).has_value();
-  if (is_lost && waits_for_view(c)) return generation;
+  if ((is_lost || is_given_up(c.key())) && waits_for_view(c)) return generation;
   if (end != early.messages.end())
     take(c, end->from, end->header, end->payload);
   else if (is_lost || arbiter == self_)
@@ -126,6 +128,7 @@ void Engine::take_refusal(NodeNumber from, const MessageHeader& header) {
     if (!open->second->is_suspended) end_at_all(*open->second, {why}, std::nullopt);
     return;
   }
+  if (is_given_up(key)) return;  // it is for a view to end it
   if (header.generation > begun(key.first)) early_.end(key, from, why, true);
   const auto end = early_.end_of(key);
   send_end(from, header, MessageHeader::Type::refused, end ? *end : error_of(key).value_or(why));
@@ -286,23 +289,42 @@ bool Engine::has_undecided() const noexcept {
   return std::any_of(open_.begin(), open_.end(), [](const auto& each) { return each.second->is_suspended; });
 }
 
-std::vector<End> Engine::undecided(const std::vector<NodeNumber>& lost) const {
-  std::vector<End> out;
-  for (const auto& [key, c] : open_) {
-    if (!c->is_suspended) continue;
-    const auto first = std::find_if(lost.begin(), lost.end(),
-                                    [&one = *c](NodeNumber n) { return one.index_of(n).has_value(); });
-    if (first != lost.end())
-      out.push_back({key.first, key.second, Errc::peer_lost, 0, *first, c->after_loss, self_});
-  }
+void Engine::give_up(const GivenUp& what) {
+  const Key key{what.signature, what.generation};
+  const auto open = open_.find(key);
+  if (open != open_.end())
+    open->second->is_suspended = true;
+  else if (what.generation <= begun(what.signature) || given_up_.size() >= most_given_up)
+    return;
+  given_up_.emplace(key, what.why);
+}
+
+std::vector<GivenUp> Engine::given_up() const {
+  std::vector<GivenUp> out;
+  for (const auto& [key, why] : given_up_) out.push_back({key.first, key.second, why});
   return out;
 }
 
-std::vector<End> Engine::ended(const std::vector<NodeNumber>& with) const {
-  auto out = past_.with(with);
+Engine::Account Engine::account(const Unsettled& of) const {
+  std::map<Key, Errc> given_up;
+  for (const auto& each : of.given_up) given_up.emplace(Key{each.signature, each.generation}, each.why);
+  const auto first_lost = [&](const Collective& c) {
+    const auto first =
+        std::find_if(of.lost.begin(), of.lost.end(), [&](NodeNumber n) { return c.index_of(n).has_value(); });
+    return first == of.lost.end() ? MessageHeader::no_node : *first;
+  };
+  Account out{{}, past_.of(of)};
+  for (const auto& [key, c] : open_) {
+    if (!c->is_suspended) continue;
+    const auto why = given_up.find(key);
+    if (const auto lost = first_lost(*c); lost != MessageHeader::no_node)
+      out.undecided.push_back({key.first, key.second, Errc::peer_lost, 0, lost, c->after_loss, self_});
+    else if (why != given_up.end())
+      out.undecided.push_back(
+          {key.first, key.second, why->second, 0, MessageHeader::no_node, AfterLoss::ends, self_});
+  }
   for (const auto& c : ended_)
-    if (std::any_of(with.begin(), with.end(), [&](NodeNumber node) { return c->index_of(node).has_value(); }))
-      out.push_back(c->how());
+    if (first_lost(*c) != MessageHeader::no_node || given_up.count(c->key()) != 0) out.ended.push_back(c->how());
   return out;
 }
 
@@ -312,6 +334,7 @@ bool Engine::has_data(const Key& key) const {
 }
 
 void Engine::settle(const End& how, Contributions* contributions) {
+  given_up_.erase({how.signature, how.generation});
   const auto open = open_.find({how.signature, how.generation});
   if (open == open_.end()) return settle_early(how);
   if (!open->second->is_suspended) return;
@@ -326,7 +349,7 @@ void Engine::settle(const End& how, Contributions* contributions) {
   end(c, {}, std::nullopt);
 }
 
-/// A node that begins it asks for its end. Those that wait in another one of that name hear that this one has
+/// A node that begins it asks for its end, but that of one that was given up. Those that wait in another one of that name hear that this one has
 /// failed; where it goes on as another they meet there.
 void Engine::settle_early(const End& how) {
   const Key key{how.signature, how.generation};
@@ -336,7 +359,8 @@ void Engine::settle_early(const End& how) {
   const bool is_rival = like != open_.end() && like->first.first.high == how.signature.high;
   // In the place of an end that a node has said which is lost since.
   const bool has_come = !early_.take(key).messages.empty();
-  early_.end(key, how.first, how.error, is_rival || has_come);
+  const bool is_given_up = how.lost == MessageHeader::no_node;
+  early_.end(key, how.first, how.error, is_rival || has_come || is_given_up);
 }
 
 std::vector<Engine::Rival> Engine::rivals_of(const Signature& signature) const {
@@ -359,6 +383,7 @@ void Engine::end(Collective& c, Result<void> result, std::optional<Loss> lost) {
   c.lost = lost;
   ++(result ? counters_.ended_well : counters_.failed);
   static_cast<void>(early_.take(c.key()));
+  given_up_.erase(c.key());
   const auto open = open_.find(c.key());
   ended_.push_back(std::move(open->second));
   open_.erase(open);

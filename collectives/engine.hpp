@@ -17,9 +17,12 @@
 //                 |<------------------ refused, end ------------|
 //                 |-- abort, end --> all members
 //
+// Giving up A member whose part is with the others may not end it by itself, as one of them may have ended it
+//           well: a time-out suspends it, as a loss does. The other members suspend it where they hear of that
+//           (give_up()), also before they have begun it.
 // Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So
 //           at a node that knows of the loss it is suspended: no message ends it any more, settle() does,
-//           with what its survivors have agreed on (undecided(), ended(), result_of()). A collective that
+//           with what its survivors have agreed on (account(), result_of()). A collective that
 //           begins later with the lost member cannot have ended well without this node's part: it ends at
 //           once where nothing follows from that (AfterLoss::ends), else as the survivors have agreed, or
 //           agree now.
@@ -60,6 +63,7 @@ class Engine {
     std::uint64_t most_early_bytes = std::uint64_t{4} << 30;  ///< of messages that this node is not ready for
     Rule rule{};
   };
+  static constexpr std::size_t most_given_up = 65536;
   Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options);
   /// Open collectives end as `canceled`. The mesh is destroyed before the engine, which owns what it was
   /// still sending.
@@ -84,22 +88,25 @@ class Engine {
   bool is_open(const Signature& signature, Generation generation) const {
     return open_.find({signature, generation}) != open_.end();
   }
-  /// Ends a collective at all members as `why`: its deadline has passed, a local process has died. No effect
-  /// if it has ended.
+  /// Ends a collective at all members as `why`, where none can have ended it well. No effect if it has ended.
   void abort(const Signature& signature, Generation generation, Errc why);
 
   using Key = Collective::Key;
+  /// A member has given it up: it is suspended, here too, until settle(). No effect if it has ended.
+  void give_up(const GivenUp& what);
+  /// Of these what is not settled yet.
+  std::vector<GivenUp> given_up() const;
   /// The node is lost: what is open with it is suspended from here on. Again: no effect.
   void suspend(NodeNumber lost) noexcept;
   /// A collective is suspended, and waits for settle().
   bool has_undecided() const noexcept;
-  /// Since the last call one has begun with a member that was lost before.
+  /// Since the last call one has begun that is suspended: with a member that was lost before, or given up.
   bool take_begun_undecided() noexcept { return std::exchange(has_begun_undecided_, false); }
-  /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost:
-  /// ascending.
-  std::vector<End> undecided(const std::vector<NodeNumber>& lost) const;
-  /// The latest ends here of collectives with one of these nodes (past.hpp).
-  std::vector<End> ended(const std::vector<NodeNumber>& with) const;
+  struct Account {
+    std::vector<End> undecided;  ///< those that are suspended: as failed with the first lost member, or given up
+    std::vector<End> ended;      ///< the latest ends (past.hpp)
+  };
+  Account account(const Unsettled& of) const;
   /// The contributions to a collective that has ended well, as long as they are kept; null: they are not.
   const Contributions* result_of(const Key& key) const {
     return past_.contributions_of(key.first, key.second);
@@ -142,6 +149,7 @@ class Engine {
   void take(Collective& collective, NodeNumber from, const MessageHeader& header, Bytes payload);
   std::optional<NodeNumber> lost_member_of(const Collective& collective) const;
   bool waits_for_view(Collective& collective);
+  bool is_given_up(const Key& key) const { return given_up_.count(key) != 0; }
   void send_end(NodeNumber to, MessageHeader header, MessageHeader::Type type, Errc why);
   void take_refusal(NodeNumber from, const MessageHeader& header);
   void take_refused(const MessageHeader& header);
@@ -165,6 +173,7 @@ class Engine {
   EarlyMessages early_;
   mesh::Outbox outbox_;
   bool has_begun_undecided_ = false;
+  std::map<Key, Errc> given_up_;  ///< open, or not begun here
   Counters counters_;
 };
 

@@ -2,6 +2,7 @@
 #include "collectives/past.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace weft::collectives {
@@ -33,13 +34,16 @@ void Past::add(const End& end, std::vector<NodeNumber> members, Contributions co
   bytes_ += bytes;
 }
 
-std::vector<End> Past::with(const std::vector<NodeNumber>& nodes) const {
+std::vector<End> Past::of(const Unsettled& which) const {
   std::vector<End> out;
+  std::set<Key> given_up;
+  for (const auto& each : which.given_up) given_up.emplace(each.signature, each.generation);
   for (const auto& [key, entry] : entries_) {
     const auto is_member = [&members = entry.members](NodeNumber node) {
       return std::binary_search(members.begin(), members.end(), node);
     };
-    if (std::any_of(nodes.begin(), nodes.end(), is_member)) out.push_back(entry.end);
+    if (given_up.count(key) != 0 || std::any_of(which.lost.begin(), which.lost.end(), is_member))
+      out.push_back(entry.end);
   }
   return out;
 }

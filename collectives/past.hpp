@@ -39,6 +39,26 @@ inline bool is_valid(const End& m) {
   return m.error <= Errc::os && m.is_well <= 1 && m.after_loss <= AfterLoss::goes_on;
 }
 
+/// One that a member has given up though its part is with the others.
+struct GivenUp {
+  Signature signature;
+  Generation generation = 0;
+  Errc why = Errc::timeout;
+};
+template <class Archive>
+void fields(Archive& archive, GivenUp& m) {
+  archive(m.signature, m.generation, m.why);
+}
+inline bool is_valid(const GivenUp& m) {
+  return m.why <= Errc::os;
+}
+
+/// What survivors agree on: collectives with a lost node, and those that a member has given up.
+struct Unsettled {
+  std::vector<NodeNumber> lost{};  ///< ascending
+  std::vector<GivenUp> given_up{};
+};
+
 class Past {
  public:
   static constexpr std::size_t most_ends = 1024;
@@ -47,8 +67,8 @@ class Past {
   /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log
   /// most_ends).
   void add(const End& end, std::vector<NodeNumber> members, Contributions contributions);
-  /// The ends of collectives that have one of these nodes as a member.
-  std::vector<End> with(const std::vector<NodeNumber>& nodes) const;
+  /// The ends of these.
+  std::vector<End> of(const Unsettled& which) const;
   /// Of one that has failed. Nothing: it has not, or that is not kept.
   std::optional<Errc> error_of(const std::pair<Signature, Generation>& key) const;
   /// Null: not kept.

@@ -60,21 +60,21 @@ Client::Call Client::fence_job(bool collects) {
   return last_;
 }
 
-Client::Call Client::fence(const server::Procs& procs, bool collects) {
+Client::Call Client::fence(const server::Procs& procs, data::Infos directives) {
   link::Fence message;
   message.procs = procs;
-  message.directives.add(PMIX_COLLECT_DATA, data::Value::of(collects));
+  message.directives = std::move(directives);
   return send(message, MessageType::fence);
 }
 
 Client::Call Client::construct(const std::string& group, const server::Procs& procs, data::Infos directives) {
   return send(link::GroupConstruct{group, procs, std::move(directives)});
 }
-Client::Call Client::destruct(const std::string& group) {
-  return send(link::GroupDestruct{group, {}});
+Client::Call Client::destruct(const std::string& group, data::Infos directives) {
+  return send(link::GroupDestruct{group, std::move(directives)});
 }
-Client::Call Client::fence_group(const std::string& group) {
-  return send(link::GroupFence{group, {}});
+Client::Call Client::fence_group(const std::string& group, data::Infos directives) {
+  return send(link::GroupFence{group, std::move(directives)});
 }
 
 Client::Call Client::get(const pmix_proc_t& proc, const std::string& key) {
@@ -90,11 +90,11 @@ Client::Call Client::join(const std::string& group, const pmix_proc_t& leader, b
 Client::Call Client::leave(const std::string& group) {
   return send(link::GroupLeave{group, {}});
 }
-Client::Call Client::connect(const server::Procs& procs) {
-  return send(link::Connect{procs, {}});
+Client::Call Client::connect(const server::Procs& procs, data::Infos directives) {
+  return send(link::Connect{procs, std::move(directives)});
 }
-Client::Call Client::disconnect(const server::Procs& procs) {
-  return send(link::Disconnect{procs, {}});
+Client::Call Client::disconnect(const server::Procs& procs, data::Infos directives) {
+  return send(link::Disconnect{procs, std::move(directives)});
 }
 
 Client::Call Client::subscribe(std::vector<pmix_status_t> codes) {

@@ -45,17 +45,17 @@ class Client {
   // Calls. Each ends once, in look(), unless the process ends before.
   /// At the board of its job.
   Call fence_job(bool collects);
-  Call fence(const server::Procs& procs, bool collects);
+  Call fence(const server::Procs& procs, data::Infos directives);
   Call construct(const std::string& group, const server::Procs& procs, data::Infos directives);
-  Call destruct(const std::string& group);
-  Call fence_group(const std::string& group);
+  Call destruct(const std::string& group, data::Infos directives);
+  Call fence_group(const std::string& group, data::Infos directives);
   Call get(const pmix_proc_t& proc, const std::string& key);
   Call invite(const std::string& group, const server::Procs& procs, data::Infos directives);
   /// leader: of an empty namespace where the members are asked.
   Call join(const std::string& group, const pmix_proc_t& leader, bool accepts);
   Call leave(const std::string& group);
-  Call connect(const server::Procs& procs);
-  Call disconnect(const server::Procs& procs);
+  Call connect(const server::Procs& procs, data::Infos directives);
+  Call disconnect(const server::Procs& procs, data::Infos directives);
   Call subscribe(std::vector<pmix_status_t> codes);
   Call notify(pmix_status_t code, pmix_data_range_t range, data::Infos infos);
   Call finalize();

@@ -137,7 +137,7 @@ class Peers {
     for (auto& node : all_) node->mesh->progress(now_);
     for (const auto node : std::exchange(all_[0]->lost, {})) {
       engine_->suspend(node);
-      for (const auto& end : engine_->undecided({node})) engine_->settle(end, nullptr);
+      for (const auto& end : engine_->account({{node}}).undecided) engine_->settle(end, nullptr);
       rpc_->node_lost(node);
     }
     engine_->progress();

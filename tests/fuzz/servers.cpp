@@ -204,7 +204,7 @@ void add_servers(Decoders& to) {
                  request(RequestType::report, everything), request(RequestType::report, part),
                  request(RequestType::card_place, link::make_proc("job", 0)),
                  request(RequestType::view_wanted, Views::Request{}),
-                 request(RequestType::view_report, Views::Request{1, {}}),
+                 request(RequestType::view_report, Views::Request{1, {{}, {{{7, 8}, 1}}}}),
                  request(RequestType::view_install, Views::Installation{1, {{{{7, 8}, 1}, 0}}, {}})},
                 &asked,
                 true});
@@ -229,7 +229,7 @@ void add_servers(Decoders& to) {
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, true}),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, false}),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, PMIX_LOCALITY_STRING, false}),
-                 request(RequestType::view_wanted, Views::Request{0, {0}}),
+                 request(RequestType::view_wanted, Views::Request{0, {{0}}}),
                  request(RequestType::view_result, rival),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, "pmix.none", true}),
                  request(RequestType::group_bootstrap, BootstrapCall{"g", proc, PMIX_SUCCESS, 0, {}}),

@@ -46,16 +46,41 @@ class Check {
 
   /// Those that are there at the end have heard the same.
   void same_end(std::size_t i) {
-    std::optional<Rank> first;
-    for (Rank rank = 0; rank < ranks(); ++rank) {
-      const auto* here = end_of(i, rank);
-      if (here == nullptr) continue;
-      if (!first) first = rank;
-      const auto* there = end_of(i, *first);
-      if (*here == *there) continue;
-      return violates(fmt::format("operation {} has ended with {} at rank {}, and with {} at rank {}", i,
-                                  to_text(*there), *first, to_text(*here), rank));
-    }
+    for (Rank rank = 0; rank < ranks(); ++rank)
+      for (Rank other = 0; other < rank; ++other) {
+        const auto *here = end_of(i, rank), *there = end_of(i, other);
+        if (here == nullptr || there == nullptr || *here == *there) continue;
+        if (is_behind(i, rank, other) || is_behind(i, other, rank) || have_failed(i, *here, *there)) continue;
+        return violates(fmt::format("operation {} has ended with {} at rank {}{}, and with {} at rank {}{}",
+                                    i, to_text(*there), other, when(i, other), to_text(*here), rank,
+                                    when(i, rank)));
+      }
+  }
+
+  /// Where a time-out passes beside another reason, a process may hear either: those whose node has not come
+  /// to the attempt that another one has given up are in the next.
+  bool have_failed(std::size_t i, const Ended& one, const Ended& other) const {
+    const auto& operation = schedule_.operations[i];
+    return operation.timeout != 0 && operation.leaders == 0 && !one.is_made() && !other.is_made();
+  }
+
+  std::string when(std::size_t i, Rank rank) const {
+    if (schedule_.operations[i].timeout == 0) return {};
+    using Seconds = std::chrono::duration<double>;
+    return fmt::format(" ({:.6f} to {:.6f} s)", Seconds(record_.called[i][rank]).count(),
+                       Seconds(record_.ended_at[i][rank]).count());
+  }
+
+  /// A time-out, for which the other has failed, had passed when this one called, or about then: it may be in
+  /// another attempt.
+  bool is_behind(std::size_t i, Rank rank, Rank other) const {
+    constexpr std::chrono::milliseconds on_the_way{5};
+    const auto& operation = schedule_.operations[i];
+    auto first = record_.called[i][other];
+    for (const auto member : operation.members)
+      if (const auto when = record_.called[i][member]; when.count() != 0) first = std::min(first, when);
+    return operation.timeout != 0 && !end_of(i, other)->is_made() &&
+           first + std::chrono::seconds(operation.timeout) <= record_.called[i][rank] + on_the_way;
   }
 
   /// Those that have the group have the same, and are in it, and those that are in it have it; without a

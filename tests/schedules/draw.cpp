@@ -73,6 +73,7 @@ class Drawer {
       out.kind = dice_.one_in(3) ? Kind::fence_set : Kind::fence_job;
       out.collects = dice_.one_in(2);
       out.members = dice_.some_of(ranks_, out.kind == Kind::fence_job ? ranks_ : 2);
+      if (out.kind == Kind::fence_set) give_timeout(out);
     }
     for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice_.pause());
     ++number_;
@@ -80,6 +81,12 @@ class Drawer {
   }
 
  private:
+  /// Often about as long as it takes to know of a loss.
+  void give_timeout(Operation& operation) {
+    if (loses_ && !is_plain_ && operation.timeout == 0 && dice_.one_in(6))
+      operation.timeout = dice_.between(1, 3);
+  }
+
   /// Of the first card, or of what is committed by an operation before.
   Operation of_card() {
     Operation out;
@@ -107,6 +114,7 @@ class Drawer {
     }
     out.kind = Kind::connect;
     out.members = dice_.some_of(ranks_, 2);
+    give_timeout(out);
     if (std::find(connected_.begin(), connected_.end(), out.members) == connected_.end())
       connected_.push_back(out.members);
     return out;
@@ -123,39 +131,45 @@ class Drawer {
     out.kind = kind;
     out.members = groups_[at].members;
     out.group = groups_[at].name;
+    give_timeout(out);
     if (kind == Kind::destruct) {
-      ended_.push_back(out.group);
+      ended_.push_back(groups_[at]);
       groups_.erase(groups_.begin() + at);
     }
     return out;
   }
 
-  /// One that is new, or that of a group that has ended.
-  std::string name() {
+  /// With the name of one that has ended, and its members, or with a new name.
+  Group next_group() {
     if (!is_plain_ && !ended_.empty() && dice_.one_in(3)) {
       const auto at = dice_.below(static_cast<std::uint32_t>(ended_.size()));
       auto out = std::move(ended_[at]);
       ended_.erase(ended_.begin() + at);
       return out;
     }
-    return "group" + std::to_string(last_++);
+    return {"group" + std::to_string(last_++), {}};
   }
 
   Operation construct() {
     Operation out;
     out.kind = Kind::construct;
     out.members = dice_.some_of(ranks_, 2);
-    out.group = name();
+    const auto before = next_group();
+    out.group = before.name;
     out.adjusts = dice_.one_in(3);
     out.asks = dice_.one_in(4);
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
-    if (!is_plain_ && dice_.one_in(4)) {
+    // Processes that know the name alone: what others have called by it before may be taken for their group.
+    const bool is_alone =
+        before.members.empty() ||
+        std::includes(before.members.begin(), before.members.end(), out.members.begin(), out.members.end());
+    if (!is_plain_ && is_alone && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
-      // Not that by which a loss is known: what passes meanwhile is decided by each node (decision 0013).
       if (loses_) out.timeout = dice_.between(2, 4);
     }
+    give_timeout(out);
     const bool is_given =
         !out.differs || std::any_of(out.members.begin(), out.members.end(), gives_directives);
     groups_.push_back({out.group, out.members, out.adjusts && is_given});
@@ -174,7 +188,7 @@ class Drawer {
       add(out.members, out.target);
       for (const auto rank : out.members) add(group.members, rank);
     } else {
-      out.group = name();
+      out.group = next_group().name;
       out.target = any_of(out.members);
       out.adjusts = dice_.one_in(2);
       groups_.push_back({out.group, out.members, out.adjusts});
@@ -214,7 +228,7 @@ class Drawer {
   const std::uint32_t ranks_;
   const bool is_plain_, loses_;
   std::vector<Group> groups_;
-  std::vector<std::string> ended_;
+  std::vector<Group> ended_;
   std::vector<std::vector<Rank>> connected_;
   std::vector<std::pair<std::size_t, Rank>> commits_;
   std::size_t number_ = 0;

@@ -199,6 +199,129 @@ Schedule fence_that_a_node_has_not_known() {
   return out;
 }
 
+/// The end of a group of the members before beside one that has joined and is lost, and a node whose member has
+/// ended knows the new members.
+Schedule destruct_beside_a_join_that_is_lost() {
+  auto out = on(5, 1, 503023895, 200000);
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {1, 2, 3, 4},
+       .pauses = {us(0), us(4727), us(0), us(0)},
+       .group = "group0",
+       .adjusts = true,
+       .differs = true},
+      {.kind = Kind::join, .members = {0}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::leave, .members = {2}, .pauses = {us(0)}, .group = "group0", .is_loose = true},
+      {.kind = Kind::connect, .members = {1, 2, 3, 4}, .pauses = {us(0), us(0), us(0), us(0)}},
+      {.kind = Kind::destruct,
+       .members = {0, 1, 2, 3, 4},
+       .pauses = {us(0), us(0), us(0), us(0), us(0)},
+       .group = "group0"}};
+  out.faults = {{Fault::Kind::process_ends, 4, us(4404)}, {Fault::Kind::node_lost, 0, us(5735)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// The last members end, and their nodes the group, while a process joins.
+Schedule join_where_the_members_have_ended_it() {
+  auto out = on(3, 1, 507098160, 200000);
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {0, 2},
+       .pauses = {us(0), us(0)},
+       .group = "group0",
+       .adjusts = true,
+       .asks = true},
+      {.kind = Kind::join, .members = {1}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::fence_group, .members = {0, 1, 2}, .pauses = {us(0), us(0), us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::process_ends, 0, us(512)},
+                {Fault::Kind::node_lost, 0, us(564)},
+                {Fault::Kind::process_ends, 2, us(1875)}};
+  return out;
+}
+
+/// Of two members that end the group one knows of a join, whose node is lost, and the other does not yet.
+Schedule destruct_of_newer_members() {
+  auto out = on(5, 1, 514104053, 0);
+  out.operations = {
+      {.kind = Kind::invite,
+       .members = {1, 4},
+       .pauses = {us(0), us(0)},
+       .group = "group0",
+       .target = 1,
+       .answers = {Answer::accepts, Answer::accepts},
+       .decides = true,
+       .elects = true},
+      {.kind = Kind::join, .members = {3}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::destruct, .members = {1, 3, 4}, .pauses = {us(0), us(0), us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 3, us(27)}};
+  return out;
+}
+
+/// A leave of a group waits for a lost keeper, and another group has its name by then.
+Schedule change_of_a_group_before() {
+  auto out = on(4, 1, 515105615, 200000);
+  out.operations = {{.kind = Kind::construct, .members = {0, 1}, .pauses = {us(0), us(0)}, .group = "group0"},
+                    {.kind = Kind::leave, .members = {1}, .pauses = {us(0)}, .group = "group0"},
+                    {.kind = Kind::notify, .members = {3}, .pauses = {us(0)}},
+                    {.kind = Kind::construct,
+                     .members = {0, 1, 2},
+                     .pauses = {us(0), us(0), us(0)},
+                     .group = "group0",
+                     .adjusts = true}};
+  out.faults = {{Fault::Kind::node_lost, 0, us(144)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// A fence fails for a leave, and is to fail among those that are left, of which a node is lost.
+Schedule fence_that_is_owed_with_a_loss() {
+  auto out = on(3, 3, 508048451, 0);
+  out.operations = {{.kind = Kind::invite,
+                     .members = {1, 2, 4, 5, 6, 7},
+                     .pauses = {us(0), us(0), us(53), us(0), us(0), us(0)},
+                     .group = "group0",
+                     .target = 1,
+                     .answers = {Answer::declines, Answer::accepts, Answer::accepts, Answer::accepts,
+                                 Answer::accepts, Answer::accepts},
+                     .elects = true},
+                    {.kind = Kind::leave, .members = {6}, .pauses = {us(0)}, .group = "group0"},
+                    {.kind = Kind::fence_group,
+                     .members = {1, 2, 4, 5, 6, 7},
+                     .pauses = {us(0), us(58), us(0), us(32), us(0), us(0)},
+                     .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(66)}};
+  return out;
+}
+
+/// A process is let in where its members have ended the group meanwhile.
+Schedule join_of_an_ended_group() {
+  auto out = on(3, 3, 502013113, 200000);
+  out.operations = {
+      {.kind = Kind::invite,
+       .members = {1, 3, 5, 6, 7},
+       .pauses = {us(0), us(0), us(0), us(38), us(0)},
+       .group = "group0",
+       .adjusts = true,
+       .target = 3,
+       .answers = {Answer::accepts, Answer::accepts, Answer::declines, Answer::declines, Answer::none},
+       .decides = true,
+       .timeout = 3},
+      {.kind = Kind::join, .members = {2}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::fence_job,
+       .members = {0, 1, 2, 3, 4, 5, 6, 7, 8},
+       .pauses = {us(0), us(0), us(0), us(22), us(38), us(23), us(0), us(0), us(1701)},
+       .collects = true},
+      {.kind = Kind::destruct,
+       .members = {1, 2, 3, 5, 6, 7},
+       .pauses = {us(0), us(0), us(35), us(0), us(0), us(0)},
+       .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(3678)},
+                {Fault::Kind::process_ends, 4, us(3781)},
+                {Fault::Kind::process_ends, 2, us(4271)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_changes() {
@@ -211,7 +334,16 @@ std::vector<Found> found_changes() {
           {"a leave waits for a lost keeper", leave_that_waits_for_a_lost_keeper()},
           {"the end of a group fails for two reasons", end_of_a_group_while_a_process_joins_and_ends()},
           {"the end of a group waits for a lost word", end_of_a_group_while_a_node_joins_and_is_lost()},
-          {"a fence waits for a node that has not known it", fence_that_a_node_has_not_known()}};
+          {"a fence waits for a node that has not known it", fence_that_a_node_has_not_known()},
+          {"a node without members knows newer ones than those that end the group",
+           destruct_beside_a_join_that_is_lost()},
+          {"a process joins a group that has ended where its members were",
+           join_where_the_members_have_ended_it()},
+          {"the node that knows the newer members takes the older ones for a mistake",
+           destruct_of_newer_members()},
+          {"a change comes to the next group of its name", change_of_a_group_before()},
+          {"late callers decide for those that called before", fence_that_is_owed_with_a_loss()},
+          {"a group comes back after its end", join_of_an_ended_group()}};
 }
 
 }  // namespace weft::schedules

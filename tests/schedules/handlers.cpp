@@ -105,6 +105,7 @@ void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
     default:
       break;
   }
+  record_.ended_at[number][rank] = world_.now();
   record_.ended[number][rank] = std::move(heard);
 }
 

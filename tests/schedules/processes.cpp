@@ -35,14 +35,19 @@ server::Procs procs_of(const std::vector<Rank>& ranks) {
   return out;
 }
 
-data::Infos directives_of(const Operation& operation, Rank rank) {
+data::Infos timeout_of(const Operation& operation) {
   data::Infos out;
+  if (operation.timeout != 0) out.add(PMIX_TIMEOUT, data::Value::of(operation.timeout));
+  return out;
+}
+
+data::Infos directives_of(const Operation& operation, Rank rank) {
+  auto out = timeout_of(operation);
   out.add(PMIX_GROUP_ASSIGN_CONTEXT_ID, data::Value::of(true));
   const bool gives = !operation.differs || gives_directives(rank);
   if (operation.adjusts && gives) out.add(PMIX_GROUP_FT_COLLECTIVE, data::Value::of(true));
   if (operation.asks && gives) out.add(PMIX_GROUP_NOTIFY_TERMINATION, data::Value::of(true));
   if (operation.is_optional) out.add(PMIX_GROUP_OPTIONAL, data::Value::of(true));
-  if (operation.timeout != 0) out.add(PMIX_TIMEOUT, data::Value::of(operation.timeout));
   return out;
 }
 
@@ -86,6 +91,8 @@ Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedul
   for (auto& process : processes_)
     if (!process.todo.empty()) process.next_at = process.todo.front().pause;
   record_.ended.resize(operations, std::vector<std::optional<Ended>>(world.ranks()));
+  record_.called.resize(operations, std::vector<Time>(world.ranks()));
+  record_.ended_at = record_.called;
   record_.groups.resize(world.ranks());
   record_.invited.resize(operations);
   is_skipped_.resize(operations, std::vector<bool>(world.ranks()));
@@ -170,6 +177,7 @@ void Processes::begin(Rank rank, Process& process) {
   process.is_blocked = !is_ready(rank, number);
   if (process.is_blocked) return;
   has_begun_[number] = true;
+  record_.called[number][rank] = world_.now();
   if (call(rank, process, number)) return;
   is_skipped_[number][rank] = true;
   go_on(process);
@@ -194,9 +202,12 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
     case Kind::fence_job:
       process.waits = client.fence_job(operation.collects);
       return true;
-    case Kind::fence_set:
-      process.waits = client.fence(procs_of(operation.members), operation.collects);
+    case Kind::fence_set: {
+      auto directives = timeout_of(operation);
+      directives.add(PMIX_COLLECT_DATA, data::Value::of(operation.collects));
+      process.waits = client.fence(procs_of(operation.members), std::move(directives));
       return true;
+    }
     case Kind::construct:
       // It could not be ended. All members do the same: a node that is cut off hears nothing of the others.
       if (!is_off_[number]) is_off_[number] = is_there;
@@ -209,10 +220,10 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       }
       return true;
     case Kind::fence_group:
-      if (is_member) process.waits = client.fence_group(operation.group);
+      if (is_member) process.waits = client.fence_group(operation.group, timeout_of(operation));
       return is_member;
     case Kind::destruct:
-      if (is_member) process.waits = client.destruct(operation.group);
+      if (is_member) process.waits = client.destruct(operation.group, timeout_of(operation));
       return is_member;
     case Kind::get:
       must_find_[number] = operation.late && is_over(*operation.late);
@@ -234,11 +245,11 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       if (is_member) process.waits = client.leave(operation.group);
       return is_member;
     case Kind::connect:
-      process.waits = client.connect(procs_of(operation.members));
+      process.waits = client.connect(procs_of(operation.members), timeout_of(operation));
       return true;
     case Kind::disconnect:
       if (process.connected.count(operation.members) == 0) return false;
-      process.waits = client.disconnect(procs_of(operation.members));
+      process.waits = client.disconnect(procs_of(operation.members), timeout_of(operation));
       return true;
     case Kind::notify: {
       data::Infos infos;

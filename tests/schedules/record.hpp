@@ -2,6 +2,7 @@
 // What the processes of a run have heard, and what has to be so (checks.cpp).
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,6 +27,7 @@ using Groups = std::map<std::string, link::RankRuns>;
 
 struct Record {
   std::vector<std::vector<std::optional<Ended>>> ended;  ///< by operation and rank
+  std::vector<std::vector<std::chrono::nanoseconds>> called, ended_at;  ///< the same
   std::vector<Groups> groups;                            ///< by rank, at the end
   std::vector<bool> is_left;     ///< by rank: it is there, and no other node has taken its server for lost
   std::vector<bool> has_server;  ///< by rank: the same of its server

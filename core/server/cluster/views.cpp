@@ -10,6 +10,7 @@ namespace weft::server {
 namespace {
 
 using collectives::End;
+using collectives::GivenUp;
 using Key = collectives::Engine::Key;
 
 /// view_result: of which collective.
@@ -28,6 +29,13 @@ constexpr std::chrono::milliseconds patience{20};
 
 Key key_of(const End& end) {
   return {end.signature, end.generation};
+}
+
+/// Both in the order of their names.
+bool covers(const std::vector<GivenUp>& all, const std::vector<GivenUp>& some) {
+  return std::includes(all.begin(), all.end(), some.begin(), some.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.signature, a.generation) < std::pair(b.signature, b.generation);
+  });
 }
 
 }  // namespace
@@ -87,7 +95,7 @@ void Views::tell_leader() {
     is_wanted_ = true;  // progress() comes after each timer
     return;
   }
-  rpc_.send(whose, RequestType::view_wanted, base::encode(Request{newest_.first, lost()}), nullptr);
+  rpc_.send(whose, RequestType::view_wanted, base::encode(Request{newest_.first, known()}), nullptr);
 }
 
 NodeNumber Views::leader() const {
@@ -98,13 +106,17 @@ NodeNumber Views::leader() const {
   return self_;
 }
 
-void Views::learn(const std::vector<NodeNumber>& lost) {
-  for (const auto node : lost) {
+/// True: of a loss that was not known.
+bool Views::learn(const collectives::Unsettled& about) {
+  const auto before = lost_.size();
+  for (const auto node : about.lost) {
     if (!lost_.insert(node).second) continue;
     engine_.suspend(node);
     others_.take_for_lost(node);
     static_cast<void>(mesh_.exclude(node, "another node's server has lost it"));
   }
+  for (const auto& each : about.given_up) engine_.give_up(each);
+  return lost_.size() != before;
 }
 
 /// Errors: corrupt (also: nodes out of order, twice, or of another cluster; the sender or the receiver among
@@ -112,7 +124,7 @@ void Views::learn(const std::vector<NodeNumber>& lost) {
 weft::Result<Views::Request> Views::read(NodeNumber from, Bytes body) const {
   auto request = base::decode<Request>(body);
   if (!request) return fail(request.error());
-  const auto& lost = request->lost;
+  const auto& lost = request->about.lost;
   const bool is_in_order = std::adjacent_find(lost.begin(), lost.end(), std::greater_equal<>()) == lost.end();
   const bool is_known = lost.empty() || lost.back() < nodes_;
   const auto names = [&](NodeNumber node) { return std::binary_search(lost.begin(), lost.end(), node); };
@@ -120,14 +132,24 @@ weft::Result<Views::Request> Views::read(NodeNumber from, Bytes body) const {
   return request;
 }
 
+/// What is given up: in the order of the names, each once.
+collectives::Unsettled Views::known() const {
+  auto given_up = wanted_;
+  for (const auto& each : engine_.given_up())
+    given_up.emplace(Key{each.signature, each.generation}, each.why);
+  collectives::Unsettled out{{lost_.begin(), lost_.end()}, {}};
+  for (const auto& [key, why] : given_up) out.given_up.push_back({key.first, key.second, why});
+  return out;
+}
+
 // ---- the leader
 
 void Views::on_wanted(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto request = read(from, body);
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto before = lost_.size();
-  learn(request->lost);
-  if (lost_.size() != before) is_asking_ = false;
+  if (learn(request->about)) is_asking_ = false;
+  for (const auto& each : request->about.given_up)
+    wanted_.emplace(Key{each.signature, each.generation}, each.why);
   // A view that is asked for covers what a server wants that has not reported to it.
   if (!is_asking_ || request->number >= newest_.first) is_wanted_ = is_for_others_ = true;
   reply(PMIX_SUCCESS, {});
@@ -141,9 +163,12 @@ void Views::begin_round() {
   silent_.clear();
   for (const auto node : others_.others())
     if (lost_.count(node) == 0) silent_.insert(node);
-  const Request request{newest_.first, lost()};
-  base::info(base::LogPart::mesh, "servers agree on what {} lost nodes leave undecided: view {}",
-             lost_.size(), request.number);
+  const Request request{newest_.first, known()};
+  asked_ = request.about.given_up;
+  base::info(
+      base::LogPart::mesh,
+      "servers agree on what {} lost nodes leave undecided, and {} operations that are given up: view {}",
+      lost_.size(), request.about.given_up.size(), request.number);
   const auto body = base::encode(request);
   for (const auto node : silent_)
     rpc_.send(node, RequestType::view_report, body,
@@ -158,7 +183,7 @@ void Views::begin_round() {
                 // Its loss, if that is why, begins another round.
                 take(node, report ? std::move(*report) : Report());
               });
-  take(self_, report(request.lost));
+  take(self_, report(request.about));
 }
 
 void Views::take(NodeNumber from, Report report) {
@@ -166,6 +191,7 @@ void Views::take(NodeNumber from, Report report) {
   reports_[from] = std::move(report);
   if (!silent_.empty() || reports_.count(self_) == 0) return;
   is_asking_ = false;
+  for (const auto& each : asked_) wanted_.erase({each.signature, each.generation});
   Installation installation{newest_.first, decide(reports_)};
   bool is_empty = installation.decisions.empty();
   for (std::size_t i = 0; i < rooms_.size(); ++i) {
@@ -186,7 +212,7 @@ void Views::take(NodeNumber from, Report report) {
 std::vector<Views::Decision> Views::decide(const std::map<NodeNumber, Report>& reports) {
   std::map<Key, Decision> decisions;
   for (const auto& [node, report] : reports)
-    for (const auto& end : report.undecided) {
+    for (const auto& end : report.collectives.undecided) {
       const auto [known, is_new] = decisions.emplace(key_of(end), Decision{end, node});
       if (is_new) continue;
       auto& all = known->second.end;
@@ -195,7 +221,7 @@ std::vector<Views::Decision> Views::decide(const std::map<NodeNumber, Report>& r
     }
   std::set<Key> ended;
   for (const auto& [node, report] : reports)
-    for (const auto& end : report.ended) {
+    for (const auto& end : report.collectives.ended) {
       const auto known = decisions.find(key_of(end));
       if (known == decisions.end() || known->second.end.is_well != 0) continue;
       if (end.is_well != 0 || ended.insert(key_of(end)).second) known->second = {end, node};
@@ -207,8 +233,8 @@ std::vector<Views::Decision> Views::decide(const std::map<NodeNumber, Report>& r
 
 // ---- the others
 
-Views::Report Views::report(const std::vector<NodeNumber>& lost) const {
-  Report out{engine_.undecided(lost), engine_.ended(lost)};
+Views::Report Views::report(const collectives::Unsettled& about) const {
+  Report out{engine_.account(about)};
   for (const auto* room : rooms_) out.rooms.push_back(room->report());
   return out;
 }
@@ -220,8 +246,9 @@ void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     return reply(PMIX_SUCCESS, base::encode(Report{.outcome = Report::Outcome::has_newer}));
   newest_ = {request->number, from};
   patience_.reset();
-  learn(request->lost);
-  reply(PMIX_SUCCESS, base::encode(report(request->lost)));
+  learn(request->about);
+  is_wanted_ |= !covers(request->about.given_up, engine_.given_up());
+  reply(PMIX_SUCCESS, base::encode(report(request->about)));
 }
 
 void Views::on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply) {

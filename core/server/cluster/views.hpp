@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The agreement of the servers about lost nodes: a collective with one of them ends the same way at every
-// server that is left, and so does what the rooms of the server have open with it (view_room.hpp).
+// server that is left, and so does what the rooms of the server have open with it (view_room.hpp). The same
+// for collectives that a server has given up though its part is with the others (Engine::give_up()).
 //
 //   a server with something undecided      the leader: the lowest left          each other server
-//      | view_wanted {number, lost} ----------->|                                    |
+//      | view_wanted {number, about} ---------->|                                    |
 //      |    (unless the leader has asked)       |                                    |
-//      |                                        | view_report {number, lost} ------->| hears them no more
+//      |                                        | view_report {number, about} ------>| hears the lost no more
 //      |                                        |<-- what is undecided, has ended ---|
 //      |                                        | decides each once                  |
 //      |                                        | view_install {number, decisions} ->| each undecided ends
@@ -19,6 +20,7 @@
 // Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next
 //           lowest asks, as soon as a server with something undecided wants it; what an earlier leader's
 //           decision has ended at a server is then what has ended there.
+// Given up  A view is about what its request names: what a server gives up after it was asked wants another.
 // Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, four times
 //           n messages and n results.
 // Threads   The server's loop.
@@ -43,14 +45,13 @@ class Views {
  public:
   /// What a view is about.
   struct Request {
-    static constexpr std::uint16_t wire_version = 1;
+    static constexpr std::uint16_t wire_version = 2;
     std::uint64_t number = 0;  ///< of view_wanted: of the last view that the sender has reported to
-    std::vector<NodeNumber> lost;
+    collectives::Unsettled about{};
   };
   struct Report {
     static constexpr std::uint16_t wire_version = 2;
-    std::vector<collectives::End> undecided{};  ///< signature and generation count
-    std::vector<collectives::End> ended{};
+    collectives::Engine::Account collectives{};
     std::vector<std::vector<std::byte>> rooms{};  ///< of each ViewRoom, in their order
     enum class Outcome : std::uint8_t {
       reports,
@@ -108,8 +109,8 @@ class Views {
   void on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void on_result(Bytes body, const Rpc::Reply& reply);
-  void learn(const std::vector<NodeNumber>& lost);
-  std::vector<NodeNumber> lost() const { return {lost_.begin(), lost_.end()}; }
+  bool learn(const collectives::Unsettled& about);
+  collectives::Unsettled known() const;
   NodeNumber leader() const;
   void tell_leader();
   void begin_round();
@@ -117,7 +118,7 @@ class Views {
   bool has_undecided() const;
   void install(const Installation& installation);
   void fetch(const Decision& decision);
-  Report report(const std::vector<NodeNumber>& lost) const;
+  Report report(const collectives::Unsettled& about) const;
 
   Loop& loop_;
   const NodeNumber self_, nodes_;
@@ -134,17 +135,20 @@ class Views {
   // Of the leader:
   bool is_for_others_ = false;  ///< a view is wanted by another server, or was not brought to its end
   bool is_asking_ = false;
+  /// What other servers have given up, and may have ended here, until a view has been about it.
+  std::map<collectives::Engine::Key, Errc> wanted_;
+  std::vector<collectives::GivenUp> asked_;  ///< what the last view was about, of these
   std::set<NodeNumber> silent_;  ///< have not reported
   std::map<NodeNumber, Report> reports_;
 };
 
 template <class Archive>
 void fields(Archive& archive, Views::Request& m) {
-  archive(m.number, m.lost);
+  archive(m.number, m.about.lost, m.about.given_up);
 }
 template <class Archive>
 void fields(Archive& archive, Views::Report& m) {
-  archive(m.undecided, m.ended, m.rooms, m.outcome);
+  archive(m.collectives.undecided, m.collectives.ended, m.rooms, m.outcome);
 }
 inline bool is_valid(const Views::Report& m) {
   return m.outcome <= Views::Report::Outcome::has_newer;

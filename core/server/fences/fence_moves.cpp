@@ -49,10 +49,9 @@ void Fences::step(const BoardRef& fence, FenceEvent event, Verdict cause) {
       board.abort(open, cause);
       failed_here(fence, open, cause.status);
       break;
-    case FenceAction::abandon:
-      board.abort(fence->exchanged, cause);
-      if (fence->exchange) exchanges_.abort(*fence->exchange, cause.status);
-      break;
+    case FenceAction::give_up:
+      if (fence->exchange) exchanges_.give_up(*fence->exchange, cause.status);
+      return;
     case FenceAction::lose:
       if (board.lose(cause.member, cause.status)) failed_here(fence, open, cause.status);
       break;

@@ -14,8 +14,7 @@ enum class FenceState : std::uint8_t {
   gathering,   ///< local members arrive at the open generation
   exchanging,  ///< all have; the collective between the servers is under way
   by_host,     ///< the same, and the host does it: it cannot be stopped
-  abandoned,   ///< the generation failed here while its collective was under way, whose end is awaited
-  abandoned_by_host,
+  abandoned_by_host,  ///< the generation has failed here while the host has it, whose answer is awaited
 };
 enum class FenceEvent : std::uint8_t {
   full,         ///< all local members have arrived at the open generation, and other nodes take part
@@ -31,10 +30,10 @@ enum class FenceAction : std::uint8_t {
   complete,    ///< the generation succeeds
   fail,        ///< it fails, as the exchange did everywhere
   refuse,      ///< it fails here, and the next collective of the set with it at all nodes
-  abandon,     ///< it fails here; its collective is ended at all nodes
+  give_up,     ///< the servers agree on its end: another node may have ended it well
   lose,        ///< the member breaks the board; generations that fail with it are refused
   lose_later,  ///< the member had arrived: the exchange decides about that generation; then as lose
-  settle,      ///< the collective of an abandoned generation is over: what waited for that goes on
+  settle,      ///< the host has answered: what waited for that goes on
 };
 
 struct FenceStep {
@@ -45,7 +44,7 @@ struct FenceStep {
 constexpr FenceStep fence_step(FenceState state, FenceEvent event) noexcept {
   using S = FenceState;
   using A = FenceAction;
-  constexpr FenceStep table[5][6] = {
+  constexpr FenceStep table[4][6] = {
       // full, succeeded, failed, member_lost, late, hopeless
       {{A::exchange, S::exchanging},
        {A::none, S::gathering},
@@ -57,7 +56,7 @@ constexpr FenceStep fence_step(FenceState state, FenceEvent event) noexcept {
        {A::complete, S::gathering},
        {A::fail, S::gathering},
        {A::lose_later, S::exchanging},
-       {A::abandon, S::abandoned},
+       {A::give_up, S::exchanging},
        {A::none, S::exchanging}},
       {{A::none, S::by_host},
        {A::complete, S::gathering},
@@ -65,14 +64,8 @@ constexpr FenceStep fence_step(FenceState state, FenceEvent event) noexcept {
        {A::lose, S::abandoned_by_host},
        {A::refuse, S::abandoned_by_host},
        {A::none, S::by_host}},
-      // The members may have arrived at the next generation already: it is not begun before the last one is
-      // over.
-      {{A::none, S::abandoned},
-       {A::settle, S::gathering},
-       {A::settle, S::gathering},
-       {A::lose_later, S::abandoned},
-       {A::refuse, S::abandoned},
-       {A::refuse, S::abandoned}},
+      // The members may have arrived at the next generation already: it is not begun before the host has
+      // answered.
       {{A::none, S::abandoned_by_host},
        {A::settle, S::gathering},
        {A::settle, S::gathering},

@@ -434,13 +434,13 @@ TEST_F(Undecided, nothing_but_the_decision_ends_it) {
   all[ended_]->engine->abort(world, 1, Errc::timeout);
   for (int i = 0; i < 1000; ++i) turn();
   EXPECT_EQ(all[0]->told[0].times, 0u);
-  const auto undecided = all[0]->engine->undecided({lost_});
+  const auto undecided = all[0]->engine->account({{lost_}}).undecided;
   ASSERT_EQ(undecided.size(), 1u);
   EXPECT_EQ(undecided[0].lost, lost_);
-  const auto ended = all[ended_]->engine->ended({lost_});
+  const auto ended = all[ended_]->engine->account({{lost_}}).ended;
   ASSERT_EQ(ended.size(), 1u);
   EXPECT_EQ(ended[0].is_well, 1);
-  EXPECT_TRUE(all[ended_]->engine->ended({7}).empty());
+  EXPECT_TRUE(all[ended_]->engine->account({{7}}).ended.empty());
   all[0]->engine->settle(ended[0], nullptr);
   ASSERT_TRUE(until([&] { return all_told(); }));
   EXPECT_TRUE(all[0]->told[0].result);
@@ -454,7 +454,7 @@ TEST_F(Undecided, it_ends_with_what_another_node_has) {
   const auto* const there = all[ended_]->engine->result_of(key_);
   ASSERT_NE(there, nullptr);
   auto copy = *there;
-  all[0]->engine->settle(all[ended_]->engine->ended({lost_}).front(), &copy);
+  all[0]->engine->settle(all[ended_]->engine->account({{lost_}}).ended.front(), &copy);
   ASSERT_TRUE(until([&] { return all_told(); }));
   EXPECT_EQ(all[0]->told[0].contributions, all[ended_]->told[0].contributions);
   EXPECT_FALSE(all[0]->told[0].is_without_data);
@@ -463,7 +463,7 @@ TEST_F(Undecided, it_ends_with_what_another_node_has) {
 TEST_F(Undecided, it_ends_without_what_no_node_has_kept) {
   end_at_one_of_two(Kind::exchange, Past::most_bytes / 2);
   EXPECT_EQ(all[ended_]->engine->result_of(key_), nullptr);
-  all[0]->engine->settle(all[ended_]->engine->ended({lost_}).front(), nullptr);
+  all[0]->engine->settle(all[ended_]->engine->account({{lost_}}).ended.front(), nullptr);
   ASSERT_TRUE(until([&] { return all_told(); }));
   EXPECT_TRUE(all[0]->told[0].result);
   EXPECT_TRUE(all[0]->told[0].is_without_data);
@@ -490,7 +490,7 @@ TEST_F(EngineTest, one_that_begins_after_the_loss_waits_for_what_was_agreed_on_u
   all[0]->engine->abort(group, 1, Errc::timeout);
   ASSERT_TRUE(until([&] { return all[0]->told[0].times == 1; }));
   EXPECT_FALSE(lost);
-  const auto undecided = all[0]->engine->undecided({2});
+  const auto undecided = all[0]->engine->account({{2}}).undecided;
   ASSERT_EQ(undecided.size(), 1u);
   EXPECT_EQ(undecided[0].after_loss, AfterLoss::asks);
   EXPECT_EQ(undecided[0].first, 0u);
@@ -499,7 +499,78 @@ TEST_F(EngineTest, one_that_begins_after_the_loss_waits_for_what_was_agreed_on_u
   EXPECT_EQ(lost->node, 2u);
   EXPECT_EQ(lost->agreed, AfterLoss::goes_on);
   EXPECT_EQ(lost->first, 1u);
-  EXPECT_EQ(all[0]->engine->ended({2}).back().after_loss, AfterLoss::goes_on) << "for those that come later";
+  EXPECT_EQ(all[0]->engine->account({{2}}).ended.back().after_loss, AfterLoss::goes_on) << "for those that come later";
+}
+
+/// Of two that have all parts one gives the collective up, and the other has ended it well.
+TEST_F(EngineTest, what_a_member_gives_up_ends_well_where_another_has_ended_it_so) {
+  start(2);
+  for (const auto& node : all) node->begin(world, Kind::barrier, all_nodes(), {});
+  for (int i = 0; i < 1000 && all[1]->told[0].times == 0; ++i) {
+    all[1]->mesh->progress(now);
+    all[1]->engine->progress();
+  }
+  ASSERT_EQ(all[1]->told[0].times, 1u);
+  const GivenUp late{world, 1, Errc::timeout};
+  for (const auto& node : all) node->engine->give_up(late);
+  EXPECT_TRUE(all[1]->engine->given_up().empty()) << "it has ended here";
+  ASSERT_EQ(all[0]->engine->given_up().size(), 1u);
+  all[0]->engine->abort(world, 1, Errc::invalid);
+  for (int i = 0; i < 100; ++i) turn();
+  EXPECT_EQ(all[0]->told[0].times, 0u);
+  EXPECT_TRUE(all[0]->engine->account({{1}}).undecided[0].error == Errc::peer_lost) << "a loss comes first";
+  const auto here = all[0]->engine->account({{}, {late}}), there = all[1]->engine->account({{}, {late}});
+  ASSERT_EQ(here.undecided.size(), 1u);
+  EXPECT_EQ(here.undecided[0].error, Errc::timeout);
+  EXPECT_EQ(here.undecided[0].lost, MessageHeader::no_node);
+  ASSERT_EQ(there.ended.size(), 1u);
+  EXPECT_EQ(there.ended[0].is_well, 1);
+  all[0]->engine->settle(there.ended[0], nullptr);
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  EXPECT_TRUE(all[0]->told[0].result);
+  EXPECT_TRUE(all[0]->engine->given_up().empty());
+}
+
+TEST_F(EngineTest, what_was_given_up_before_it_begins_waits_and_hears_its_end_when_it_begins_later) {
+  start(2);
+  const Signature other{8, 8};
+  all[0]->begin(world, Kind::barrier, all_nodes(), {});
+  all[0]->begin(other, Kind::barrier, all_nodes(), {});
+  for (int i = 0; i < 100; ++i) turn();
+  for (const auto& node : all) {
+    node->engine->give_up({world, 1, Errc::timeout});
+    node->engine->give_up({other, 1, Errc::timeout});
+  }
+  all[1]->begin(world, Kind::barrier, all_nodes(), {});
+  EXPECT_TRUE(all[1]->engine->take_begun_undecided());
+  for (int i = 0; i < 100; ++i) turn();
+  EXPECT_EQ(all[1]->told[0].times, 0u) << "all parts are here";
+  for (const auto& node : all)
+    for (const auto& signature : {world, other})
+      node->engine->settle({signature, 1, Errc::timeout, 0, MessageHeader::no_node, AfterLoss::ends, 0},
+                           nullptr);
+  EXPECT_TRUE(all[1]->engine->given_up().empty());
+  all[1]->begin(other, Kind::barrier, all_nodes(), {});
+  EXPECT_FALSE(all[1]->engine->take_begun_undecided());
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  for (const auto& node : all)
+    for (const auto& told : node->told) EXPECT_EQ(told.result.error().code, Errc::timeout);
+}
+
+TEST_F(EngineTest, a_refusal_of_what_was_given_up_waits_for_its_end) {
+  start(2);
+  all[0]->begin(world, Kind::barrier, all_nodes(), {});
+  for (const auto& node : all) node->engine->give_up({world, 1, Errc::timeout});
+  std::optional<Errc> why;
+  ASSERT_TRUE(all[1]->engine->refuse(world, all_nodes(), Errc::not_found, [&](const Outcome& outcome) {
+    why = outcome.result.error().code;
+  }));
+  EXPECT_TRUE(all[1]->engine->take_begun_undecided());
+  for (int i = 0; i < 100; ++i) turn();
+  EXPECT_FALSE(why);
+  for (const auto& node : all) node->engine->settle({world, 1, Errc::timeout}, nullptr);
+  ASSERT_TRUE(until([&] { return why.has_value() && all_told(); }));
+  EXPECT_EQ(why, Errc::timeout);
 }
 
 TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered) {
@@ -508,7 +579,7 @@ TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered
     for (const auto& node : all) node->begin(world, Kind::barrier, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (const auto& node : all) {
-    const auto ended = node->engine->ended({0});
+    const auto ended = node->engine->account({{0}}).ended;
     ASSERT_EQ(ended.size(), 1u);
     EXPECT_EQ(ended[0].generation, 5u);
   }
@@ -516,7 +587,7 @@ TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered
     for (const auto& node : all) node->begin({i, 77}, Kind::barrier, all_nodes(), {});
     ASSERT_TRUE(until([&] { return all_told(); }));
   }
-  EXPECT_EQ(all[0]->engine->ended({0}).size(), Past::most_ends);
+  EXPECT_EQ(all[0]->engine->account({{0}}).ended.size(), Past::most_ends);
 }
 
 TEST_F(EngineTest, what_was_contributed_last_is_kept) {
@@ -531,7 +602,7 @@ TEST_F(EngineTest, what_was_contributed_last_is_kept) {
   const auto is_kept = [&](std::uint64_t i) { return all[0]->engine->result_of({{i, 1}, 1}) != nullptr; };
   EXPECT_TRUE(is_kept(4) && is_kept(3));
   EXPECT_FALSE(is_kept(2) || is_kept(0));
-  EXPECT_EQ(all[0]->engine->ended({1}).size(), 5u);
+  EXPECT_EQ(all[0]->engine->account({{1}}).ended.size(), 5u);
 }
 
 TEST_F(EngineTest, what_cannot_begin_is_refused) {

@@ -129,7 +129,7 @@ class Engines : public ::testing::Test {
         if (node != nullptr) node->engine->suspend(each);
     for (const auto& node : all)
       for (const auto each : lost)
-        for (const auto& end : node != nullptr ? node->engine->undecided({each}) : std::vector<End>())
+        for (const auto& end : node != nullptr ? node->engine->account({{each}}).undecided : std::vector<End>())
           node->engine->settle(end, nullptr);
   }
   bool until(const std::function<bool()>& done, int turns = 100'000) {

@@ -154,6 +154,11 @@ std::uint64_t Exchanges::attempts(const Participants& procs) const {
   return cluster_.is_open() ? cluster_.engine().begun(procs.signature()) : 0;
 }
 
+void Exchanges::give_up(const Key& key, pmix_status_t why) {
+  cluster_.engine().give_up({key.first, key.second, code_of(why)});
+  cluster_.want_view();
+}
+
 void Exchanges::abort(const Key& key, pmix_status_t why) {
   cluster_.engine().abort(key.first, key.second, code_of(why));
 }

@@ -85,7 +85,9 @@ class Exchanges {
   /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(),
   /// once. Errors: not_found (a participant that is not known here).
   Result<Key> begin(const Participants& procs, bool collect, Blob contribution, Ended ended);
-  /// The generation that has begun fails here, and so at all members that have not finished it.
+  /// A deadline has passed: it ends for all as the servers agree, as `why` if none has ended it well before.
+  void give_up(const Key& key, pmix_status_t why);
+  /// The generation that has begun fails here, and so at all members. None can have finished it.
   void abort(const Key& key, pmix_status_t why);
   bool has_lost_node(const Participants& procs) const;
   /// The next generation has failed here before it began: it fails at all nodes, as `why` unless another node

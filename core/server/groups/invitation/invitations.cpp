@@ -285,7 +285,7 @@ void Invitations::make(const Ref& invitation) {
     made.group.keeper = peers_.by_node(members).count(peers_.self()) != 0
                             ? peers_.self()
                             : peers_.node_of(members.front()).value_or(peers_.self());
-  made.group.series = groups_.next_series();
+  made.group.series = made.group.origin = groups_.next_series();
   if (invitation->terms.wants_context) made.group.context_id = groups_.next_context();
   conclude(invitation, status, made);
 }

@@ -184,30 +184,34 @@ bool Memberships::has_undecided() const {
 /// A group as it was made has the same members everywhere: it needs a keeper only where a request is about it.
 /// A change that has come too early here is known here.
 std::vector<MembersItem> Memberships::items() const {
-  std::map<std::string, Group> known;
+  using Key = std::pair<std::string, std::uint64_t>;
+  std::map<Key, Group> known;
   groups_.table().each([&](const std::string& name, const Group& group) {
-    if (group.version > 1) known.emplace(name, group);
+    if (group.version > 1) known.emplace(Key{name, group.origin}, group);
   });
   for (const auto& early : early_) {
     if (!early.changed) continue;
-    auto& newest = known[early.group];
+    auto& newest = known[{early.group, early.changed->origin}];
     if (newest.members.empty() || early.changed->version > newest.version) newest = *early.changed;
   }
-  std::set<std::string> awaited;
+  std::set<Key> awaited;
   for (const auto& request : requests_) {
     if (!is_waiting(*request)) continue;
-    awaited.insert(request->message.group);
-    const auto* group = groups_.table().find(request->message.group);
-    known.emplace(request->message.group, group != nullptr ? *group : request->message.known);
+    const auto& message = request->message;
+    const Key key{message.group, message.known.origin};
+    awaited.insert(key);
+    const auto* group = groups_.table().find(message.group);
+    const bool is_here = group != nullptr && group->origin == message.known.origin;
+    known.emplace(key, is_here ? *group : message.known);
   }
   std::vector<MembersItem> out;
-  for (auto& [name, group] : known) {
+  for (auto& [key, group] : known) {
     const bool is_next = peers_.is_gone(group.keeper);
     if (is_next) {
       group.keeper = keeper_after(group);
       ++group.version;
     }
-    out.push_back({is_next || awaited.count(name) != 0, is_next, name, std::move(group)});
+    out.push_back({is_next || awaited.count(key) != 0, is_next, key.first, std::move(group)});
   }
   return out;
 }
@@ -229,7 +233,8 @@ void Memberships::follow(const std::string& name, const Group& group) {
   if (groups_.table().find(name) != nullptr) take(made, {});
   const auto requests = requests_;
   for (const auto& request : requests) {
-    if (request->message.group != name || !is_waiting(*request)) continue;
+    const bool is_of_it = request->message.group == name && request->message.known.origin == group.origin;
+    if (!is_of_it || !is_waiting(*request)) continue;
     const bool has_none_left = peers_.is_gone(keeper_after(group));
     if (request->message.is_made(group))
       finish(request, PMIX_SUCCESS, made);
@@ -262,19 +267,23 @@ void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::
 }
 
 void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_unknown) {
+  if (groups_.table().has_ended(made.name, made.group.origin)) return;
   auto* known = groups_.table().find(made.name);
+  if (known != nullptr && known->origin != made.group.origin) {
+    // Of two with one name the members have ended one: that which is known here, or the other server is late.
+    if (peers_.by_node(link::procs_of(made.group.members).value_or(Procs())).count(peers_.self()) == 0) return;
+    known = nullptr;
+  }
   if (known != nullptr && known->version >= made.group.version) return;
   const auto before = known != nullptr ? *known : Group{.members = before_if_unknown, .options = {}};
   const auto left = procs_without(before.members, made.group.members);
   const auto joined = procs_without(made.group.members, before.members);
-  const bool is_new_here = peers_.by_node(joined).count(peers_.self()) != 0;
-  // It has ended here while the change was made elsewhere.
-  if (known == nullptr && !is_new_here && groups_.table().has_ended(made.name)) return;
   if (known != nullptr && left.empty() && joined.empty()) {  // another keeper
     *known = made.group;
     return;
   }
-  if (groups_.take_change(made, left)) tell_change(made, before, left, joined);
+  groups_.take_change(made, left);
+  tell_change(made, before, left, joined);
 }
 
 void Memberships::tell_change(const MadeGroup& made, const Group& before, const Procs& left,

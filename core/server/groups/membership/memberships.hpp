@@ -134,7 +134,7 @@ struct MembersItem {
   std::string name;
   Group group;
 
-  const std::string& key() const { return name; }
+  std::pair<std::string, std::uint64_t> key() const { return {name, group.origin}; }
   /// The newest version; of two, one that a server has already.
   void add(MembersItem other);
 };

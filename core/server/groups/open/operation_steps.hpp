@@ -43,7 +43,7 @@ enum class OperationAction : std::uint8_t {
   finish,    ///< what follows from a good end, and the answers
   answer,    ///< it has failed: the answers, and the host that makes such operations hears it
   refuse,    ///< the next attempt is refused, and so fails at all nodes, unless another has ended it before
-  stop,      ///< the attempt is aborted at all nodes; its end comes as an event
+  give_up,   ///< the servers agree on the attempt's end, which comes as an event
   ask,       ///< handlers are asked
   drop,      ///< no participant of this node has called, and nothing follows
 };
@@ -65,8 +65,8 @@ inline constexpr OperationRow operation_rows[] = {
 
     {OperationState::by_host, OperationEvent::replied, OperationAction::answer, OperationState::ended},
 
-    // This node's part is with the others: an attempt that another node's part has not come to ends there.
-    {OperationState::with_nodes, OperationEvent::late, OperationAction::stop, OperationState::with_nodes},
+    // This node's part is with the others: another node may have ended the attempt well.
+    {OperationState::with_nodes, OperationEvent::late, OperationAction::give_up, OperationState::with_nodes},
     {OperationState::with_nodes, OperationEvent::succeeded, OperationAction::finish, OperationState::ended},
     {OperationState::with_nodes, OperationEvent::failed, OperationAction::answer, OperationState::ended},
     {OperationState::with_nodes, OperationEvent::owed, OperationAction::refuse, OperationState::refusing},

@@ -243,6 +243,13 @@ void Gatherings::take_inquiry(const FenceName& name) {
 /// never can, or goes on without them, or a handler decides.
 void Gatherings::take_part_without(const FenceName& name, const Procs& set) {
   Operation named{.name = name.operation, .set = set};
+  // The end of a group with the members that the other node knows, beside a join: it goes over to this.
+  const auto* group = rooms_.groups.table().find(name.operation.group);
+  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  if (members && named.is(Operation::Kind::destruct) && group->series != named.name.series) {
+    named.name.series = group->series;
+    named.set = rooms_.groups.set_of_group(*members);
+  }
   const auto lost = lost_of(named);
   if (lost.empty()) return;
   const bool is_to_ask = named.is_constructed() && !name.goes_on_smaller;

@@ -269,6 +269,7 @@ Result<MadeGroup> Groups::made_in(Bytes bytes) const {
 void Groups::take(const MadeGroup& made) {
   rooms_.table.settle();
   const auto* known = rooms_.table.find(made.name);
+  if (known != nullptr && known->origin != made.group.origin) known = nullptr;
   if (known != nullptr && known->version >= made.group.version) return;
   store(made);
   const auto before = known == nullptr ? link::RankRuns() : known->members;
@@ -277,15 +278,13 @@ void Groups::take(const MadeGroup& made) {
   drop(made.name);
 }
 
-bool Groups::take_change(const MadeGroup& made, const Procs& left) {
+void Groups::take_change(const MadeGroup& made, const Procs& left) {
   const auto* known = rooms_.table.find(made.name);
-  if (known != nullptr && known->version >= made.group.version) return false;
   // Members that are about to end it at a board know the old members: they come by message.
   const auto before = known == nullptr ? weft::fail(Errc::not_found) : link::procs_of(known->members);
   if (before) rooms_.boards.dissolve(set_of_group(*before));
   take(made);
   tell_clients(made, left);
-  return true;
 }
 
 /// Before they hear of it by an event: a handler may name the group.
@@ -303,6 +302,7 @@ void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
 
 void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup& made) {
   if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) return from.reply(status);
+  if (rooms_.table.has_ended(made.name, made.group.origin)) return from.reply(PMIX_ERR_NOT_FOUND);
   take(made);
   link::Answer out{status,
                    data::Value::of_bytes(link::encode(

@@ -60,8 +60,8 @@ class Groups {
   Result<MadeGroup> made_in(Bytes bytes) const;
   /// It is known here from now on, with what its members gave; of one that is known: if it is newer.
   void take(const MadeGroup& made);
-  /// The same, told to its members of this node and to those that have left. False: it is not newer.
-  bool take_change(const MadeGroup& made, const Procs& left);
+  /// The same of a newer one, told to its members of this node and to those that have left.
+  void take_change(const MadeGroup& made, const Procs& left);
   /// A construct of that name is with the other nodes: some of them may know the group before this one does.
   bool is_constructing(const std::string& name) const {
     return rooms_.operations.is_with_nodes(name, Operation::Kind::construct);

@@ -54,8 +54,8 @@ void Operations::step(const OperationRef& operation, OperationEvent event, Cause
       return exchange(operation);
     case OperationAction::call:
       return call_host(operation);
-    case OperationAction::stop:
-      if (operation->key) rooms_.exchanges.abort(*operation->key, cause.status);
+    case OperationAction::give_up:
+      if (operation->key) rooms_.exchanges.give_up(*operation->key, cause.status);
       return;
     case OperationAction::ask:
       return ask_handlers(operation);
@@ -205,7 +205,6 @@ bool Operations::adjust(Operation& operation) {
   if (!members) return false;
   auto set = groups.set_of_group(*members);
   const bool is_of_these = operation.name.series == group->series;
-  if (is_of_these && !operation.goes_on_smaller) return false;
   const bool is_for_lost = operation.arrived.empty();  // this node takes part for members that have ended
   std::erase_if(operation.arrived, [&](const Arrival& arrival) {
     const bool has_left = !link::holds(group->members, arrival.from.proc());
@@ -263,7 +262,7 @@ void Operations::finish_construct(const Operation& operation, const std::vector<
   open_.failures().forget(operation.name.group);
   MadeGroup made{.name = operation.name.group,
                  .group = {outcome.members, outcome.context_id, outcome.options,
-                           rooms_.groups.keeper_of(outcome.members), 1, outcome.series},
+                           rooms_.groups.keeper_of(outcome.members), 1, outcome.series, outcome.series},
                  .data = {}};
   for (const auto& part : parts) made.data.insert(made.data.end(), part.data.begin(), part.data.end());
   const auto offer = offer_board(operation, outcome);
@@ -288,7 +287,9 @@ bool Operations::may_take_part_in(const Operation& operation) const {
   if (operation.is_constructed()) return true;
   if (open_.is_with_nodes(operation.name.group, operation.name.kind)) return false;
   const auto* group = rooms_.groups.table().find(operation.name.group);
-  auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  // The others may know it still, or again: a process has joined while this node's have ended it.
+  if (group == nullptr) return !rooms_.groups.is_constructing(operation.name.group);
+  auto members = link::procs_of(group->members);
   if (!members) return false;
   const bool is_of_these = operation.name.series == group->series;
   if (is_of_these && is_same(rooms_.groups.set_of_group(*members), operation.set)) return true;

@@ -101,9 +101,8 @@ bool Operations::owe(Operation& operation, pmix_status_t why) {
   return may_refuse(*operation.participants);
 }
 
-/// Each attempt with a lost node fails in any case.
 bool Operations::may_refuse(const Participants& participants) const {
-  return may_exchange_ && has_other_nodes(participants) && !rooms_.exchanges.has_lost_node(participants);
+  return may_exchange_ && has_other_nodes(participants);
 }
 
 /// The next attempt among these members fails here. One that is none of this node is passed over.

@@ -89,7 +89,8 @@ void Operations::refuse_attempt(const OperationRef& operation, pmix_status_t why
         }
         if (goes_on || (ended.status != why && is_passed_over(ended.status)))
           return refuse_attempt(operation, why);
-        fail(operation, is_by_loss ? why : ended.status);
+        // Where it is owed, what has called here has that end, at all nodes.
+        fail(operation, is_by_loss || operation->is_owed ? why : ended.status);
       });
   if (!key) return fail(operation, why);
   operation->key = *key;

@@ -18,14 +18,14 @@ void GroupTable::settle() {
         made[name] = &members;
       } else if (const auto known = groups_.find(name);
                  known != groups_.end() && known->second.members == members) {
+        ended_.add({name, known->second.origin}, {});
         groups_.erase(known);
-        ended_.add(name, {});
       }
     }
   }
   for (const auto& [name, members] : made) {
-    ended_.erase(name);
-    groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self(), 1, 0});
+    ended_.erase({name, 0});
+    groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self()});
   }
 }
 

@@ -45,10 +45,12 @@ struct Group {
   /// In the signatures of its collectives: another with each change of its members, and no group has had it
   /// before. 0: all members are of one node, where the group was made.
   std::uint64_t series = 0;
+  /// The series of the group as it was made, which tells it from others of its name.
+  std::uint64_t origin = 0;
 };
 template <class Archive>
 void fields(Archive& archive, Group& m) {
-  archive(m.members, m.context_id, m.options, m.keeper, m.version, m.series);
+  archive(m.members, m.context_id, m.options, m.keeper, m.version, m.series, m.origin);
 }
 
 /// What members have made and ended at their boards stands in the boards' ledgers. settle() reads these, and
@@ -73,19 +75,24 @@ class GroupTable {
     for (const auto& [name, group] : groups_) see(name, group);
   }
 
-  /// Its members have ended it, and there is none of that name since: a change that comes now is of that one.
-  bool has_ended(const std::string& name) const { return ended_.find(name) != nullptr; }
+  /// Its members have ended it: a change of it that comes now was made elsewhere before that.
+  bool has_ended(const std::string& name, std::uint64_t origin) const {
+    return ended_.find({name, origin}) != nullptr;
+  }
 
   // What follows comes after all that the ledgers hold by then.
   void add(std::string name, Group group) {
     settle();
-    ended_.erase(name);
+    ended_.erase({name, group.origin});
     groups_.insert_or_assign(std::move(name), std::move(group));
   }
   /// Its members have ended it.
   void end(const std::string& name) {
-    erase(name);
-    ended_.add(name, {});
+    settle();
+    const auto known = groups_.find(name);
+    if (known == groups_.end()) return;
+    ended_.add({name, known->second.origin}, {});
+    groups_.erase(known);
   }
   /// name: not the table's own.
   void erase(const std::string& name) {
@@ -105,7 +112,7 @@ class GroupTable {
   std::map<std::string, Group> groups_;
   /// Groups. A forgotten one is there again for the processes that a late change names.
   static constexpr std::size_t most_ended = 1024;
-  Latest<std::string, std::monostate, most_ended> ended_;
+  Latest<std::pair<std::string, std::uint64_t>, std::monostate, most_ended> ended_;
 };
 
 }  // namespace weft::server

@@ -23,10 +23,10 @@ CollectiveEnd has_failed(const Signature& of, Errc why) {
 }
 
 TEST(Views, what_has_ended_well_anywhere_ends_well_everywhere) {
-  const auto decisions = Views::decide({{0, {{is_undecided(one_signature, 3)}, {}}},
-                                        {1, {{}, {has_failed(one_signature, Errc::timeout)}}},
-                                        {2, {{}, {ended_well(one_signature)}}},
-                                        {4, {{}, {ended_well(one_signature)}}}});
+  const auto decisions = Views::decide({{0, {{{is_undecided(one_signature, 3)}, {}}}},
+                                        {1, {{{}, {has_failed(one_signature, Errc::timeout)}}}},
+                                        {2, {{{}, {ended_well(one_signature)}}}},
+                                        {4, {{{}, {ended_well(one_signature)}}}}});
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].end.is_well, 1);
   EXPECT_EQ(decisions[0].holder, 2u);
@@ -34,7 +34,7 @@ TEST(Views, what_has_ended_well_anywhere_ends_well_everywhere) {
 
 TEST(Views, what_has_failed_somewhere_fails_so) {
   const auto decisions = Views::decide(
-      {{0, {{is_undecided(one_signature, 3)}, {}}}, {1, {{}, {has_failed(one_signature, Errc::invalid)}}}});
+      {{0, {{{is_undecided(one_signature, 3)}, {}}}}, {1, {{{}, {has_failed(one_signature, Errc::invalid)}}}}});
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].end.is_well, 0);
   EXPECT_EQ(decisions[0].end.error, Errc::invalid);
@@ -42,8 +42,8 @@ TEST(Views, what_has_failed_somewhere_fails_so) {
 
 TEST(Views, what_has_ended_nowhere_fails_with_the_lowest_of_the_lost) {
   const auto decisions =
-      Views::decide({{0, {{is_undecided(one_signature, 5), is_undecided(other_signature, 5)}, {}}},
-                     {1, {{is_undecided(one_signature, 3)}, {ended_well(Signature{9, 9})}}}});
+      Views::decide({{0, {{{is_undecided(one_signature, 5), is_undecided(other_signature, 5)}, {}}}},
+                     {1, {{{is_undecided(one_signature, 3)}, {ended_well(Signature{9, 9})}}}}});
   ASSERT_EQ(decisions.size(), 2u);
   EXPECT_EQ(decisions[0].end.lost, 3u);
   EXPECT_EQ(decisions[0].end.error, Errc::peer_lost);
@@ -55,9 +55,9 @@ TEST(Views, the_highest_that_a_server_asks_for_is_what_follows_a_loss) {
   const auto asks_for = [](AfterLoss what, NodeNumber here) {
     return CollectiveEnd{one_signature, 1, Errc::peer_lost, 0, 3, what, here};
   };
-  const auto decisions = Views::decide({{1, {{asks_for(AfterLoss::fails, 1)}, {}}},
-                                        {2, {{asks_for(AfterLoss::asks, 2)}, {}}},
-                                        {4, {{asks_for(AfterLoss::fails, 4)}, {}}}});
+  const auto decisions = Views::decide({{1, {{{asks_for(AfterLoss::fails, 1)}, {}}}},
+                                        {2, {{{asks_for(AfterLoss::asks, 2)}, {}}}},
+                                        {4, {{{asks_for(AfterLoss::fails, 4)}, {}}}}});
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].end.after_loss, AfterLoss::asks);
   EXPECT_EQ(decisions[0].end.first, 1u) << "the lowest that had it open";
@@ -67,7 +67,7 @@ TEST(Views, what_was_agreed_on_for_others_holds_for_a_server_that_comes_late) {
   using collectives::AfterLoss;
   const CollectiveEnd agreed{one_signature, 1, Errc::peer_lost, 0, 3, AfterLoss::fails, 0};
   const CollectiveEnd late{one_signature, 1, Errc::peer_lost, 0, 3, AfterLoss::goes_on, 2};
-  const auto decisions = Views::decide({{0, {{}, {agreed}}}, {2, {{late}, {}}}});
+  const auto decisions = Views::decide({{0, {{{}, {agreed}}}}, {2, {{{late}, {}}}}});
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].end.after_loss, AfterLoss::fails);
   EXPECT_EQ(decisions[0].end.first, 0u);
@@ -77,7 +77,7 @@ TEST(Views, another_generation_is_another_collective) {
   auto before = ended_well(one_signature);
   auto now = is_undecided(one_signature, 3);
   now.generation = 2;
-  const auto decisions = Views::decide({{0, {{now}, {}}}, {1, {{}, {before}}}});
+  const auto decisions = Views::decide({{0, {{{now}, {}}}}, {1, {{{}, {before}}}}});
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].end.is_well, 0);
 }

@@ -114,17 +114,22 @@ TEST_F(GroupBoardsTest, what_the_server_adds_comes_after_what_stands_in_ledgers)
 TEST_F(GroupBoardsTest, a_group_has_ended_until_there_is_another_of_its_name) {
   auto members = open(3, 5);
   EXPECT_TRUE(members.come_to(GroupAct::made, "a"));
-  EXPECT_FALSE(settled().has_ended("a"));
+  EXPECT_FALSE(settled().has_ended("a", 0));
   EXPECT_TRUE(members.come_to(GroupAct::ended, "a"));
-  EXPECT_TRUE(settled().has_ended("a"));
+  EXPECT_TRUE(settled().has_ended("a", 0));
   table.add("a", {.members = ranks(3, 5), .options = {}});
-  EXPECT_FALSE(table.has_ended("a"));
+  EXPECT_FALSE(table.has_ended("a", 0));
   table.erase("a");
-  EXPECT_FALSE(table.has_ended("a"));
+  EXPECT_FALSE(table.has_ended("a", 0));
   table.add("a", {.members = ranks(3, 5), .options = {}});
   table.end("a");
-  EXPECT_TRUE(table.has_ended("a"));
+  EXPECT_TRUE(table.has_ended("a", 0));
   EXPECT_EQ(table.find("a"), nullptr);
+  table.add("a", {.members = ranks(3, 5), .options = {}, .series = 9, .origin = 8});
+  EXPECT_TRUE(table.has_ended("a", 0)) << "and another has its name";
+  table.end("a");
+  EXPECT_TRUE(table.has_ended("a", 8));
+  EXPECT_FALSE(table.has_ended("a", 9));
 }
 
 TEST_F(GroupBoardsTest, what_has_not_ended_is_not) {
