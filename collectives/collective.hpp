@@ -25,7 +25,7 @@ struct Loss {
       MessageHeader::no_node;  ///< the lowest member that had it open when the survivors agreed
 };
 struct Outcome {
-  Result<void> result;
+  std::optional<Why> why;  ///< it has failed; nothing: it has ended well
   std::optional<Loss> lost;
   /// Of an exchange that went well. The bytes are valid during the call.
   const Contributions& contributions;
@@ -56,8 +56,8 @@ struct Collective {
   bool is_refused = false;    ///< this member takes no part: it fails, as the lowest member says
   bool is_suspended = false;  ///< a member is lost: settle() ends it, and nothing else
   bool is_without_data = false;
-  bool is_over = false;  ///< then it is in ended_, until progress() calls done()
-  Result<void> result;
+  bool is_over = false;    ///< then it is in ended_, until progress() calls done()
+  std::optional<Why> why;  ///< it has failed
   std::optional<Loss> lost;
 
   std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
@@ -65,8 +65,7 @@ struct Collective {
   /// How a collective has ended. REQUIRES: is_over.
   End how() const {
     const auto loss = lost.value_or(Loss{MessageHeader::no_node});
-    return {signature,   generation, result ? Errc::os : result.error().code, result.has_value(), loss.node,
-            loss.agreed, loss.first};
+    return {signature, generation, why.value_or(Why{}), !why, loss.node, loss.agreed, loss.first};
   }
   MessageHeader header() const {
     return {.signature = signature,

@@ -62,13 +62,13 @@ void EarlyMessages::lose(const Key& key) noexcept {
   static_cast<void>(take(key));
 }
 
-void EarlyMessages::end(const Key& key, NodeNumber from, Errc why, bool is_news) noexcept {
+void EarlyMessages::end(const Key& key, NodeNumber from, Why why, bool is_news) noexcept {
   if (!is_news && entries_.count(key) == 0) return;
   keep_end(from, {.signature = key.first,
                   .generation = key.second,
                   .blocks = {},
                   .type = MessageHeader::Type::abort,
-                  .error = static_cast<std::uint8_t>(why)});
+                  .why = why});
 }
 
 void EarlyMessages::lose_node(NodeNumber node) noexcept {
@@ -87,10 +87,10 @@ void EarlyMessages::lose_node(NodeNumber node) noexcept {
   }
 }
 
-std::optional<Errc> EarlyMessages::end_of(const Key& key) const {
+std::optional<Why> EarlyMessages::end_of(const Key& key) const {
   const auto found = entries_.find(key);
   if (found == entries_.end() || !found->second.has_ended) return std::nullopt;
-  return Errc(found->second.kept.messages.front().header.error);
+  return found->second.kept.messages.front().header.why;
 }
 
 std::uint64_t EarlyMessages::open_bytes() const noexcept {

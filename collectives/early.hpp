@@ -41,11 +41,11 @@ class EarlyMessages {
   Kept take(const Key& key) noexcept;
   /// What is kept of a collective is of no use any more: it has failed, as this node `from` says, too.
   /// is_news: the end is kept also where nothing is kept of it.
-  void end(const Key& key, NodeNumber from, Errc why, bool is_news = false) noexcept;
+  void end(const Key& key, NodeNumber from, Why why, bool is_news = false) noexcept;
   /// A node is lost: no collective with it comes to use what it has sent. What has failed has.
   void lose_node(NodeNumber node) noexcept;
   /// How one has failed elsewhere.
-  std::optional<Errc> end_of(const Key& key) const;
+  std::optional<Why> end_of(const Key& key) const;
   /// Collectives of other signatures with the same upper half, each with the nodes that its messages came
   /// from.
   std::vector<std::pair<Key, std::vector<NodeNumber>>> like(const Signature& signature) const;

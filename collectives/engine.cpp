@@ -24,7 +24,7 @@ Engine::Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options)
 }
 
 Engine::~Engine() {
-  while (!open_.empty()) end(*open_.begin()->second, fail(Errc::canceled), std::nullopt);
+  while (!open_.empty()) end(*open_.begin()->second, Why::canceled, std::nullopt);
   tell_ended();
 }
 
@@ -65,7 +65,7 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   const auto lost = lost_member_of(c);
   if ((lost || is_given_up(c.key())) && waits_for_view(c)) return generation;
   if (lost) {
-    end_at_all(c, {Errc::peer_lost, 0, "a member was lost before"}, *lost);
+    end_at_all(c, Why::lost, *lost);
     return generation;
   }
   start_phase(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
@@ -89,7 +89,7 @@ bool Engine::waits_for_view(Collective& c) {
 
 // ---- refusals
 
-Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why,
+Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Why why,
                                   Done done, AfterLoss after_loss) {
   const auto made = make(signature, Kind::barrier, std::move(members));
   if (!made) return fail(made.error());
@@ -108,44 +108,44 @@ Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNu
   if (end != early.messages.end())
     take(c, end->from, end->header, end->payload);
   else if (is_lost || arbiter == self_)
-    end_at_all(c, {why}, std::nullopt);
+    end_at_all(c, why, std::nullopt);
   else
     send_end(arbiter, c.header(), MessageHeader::Type::refusal, why);
   return generation;
 }
 
-void Engine::send_end(NodeNumber to, MessageHeader header, MessageHeader::Type type, Errc why) {
+void Engine::send_end(NodeNumber to, MessageHeader header, MessageHeader::Type type, Why why) {
   header.type = type;
-  header.error = static_cast<std::uint8_t>(why);
+  header.why = why;
   outbox_.send(to, base::encode_fixed(header), {});
 }
 
 /// At the lowest member: another one takes no part, so none has ended it well.
 void Engine::take_refusal(NodeNumber from, const MessageHeader& header) {
   const Key key{header.signature, header.generation};
-  const auto why = Errc{header.error};
+  const auto why = header.why;
   if (const auto open = open_.find(key); open != open_.end()) {
-    if (!open->second->is_suspended) end_at_all(*open->second, {why}, std::nullopt);
+    if (!open->second->is_suspended) end_at_all(*open->second, why, std::nullopt);
     return;
   }
   if (is_given_up(key)) return;  // it is for a view to end it
   if (header.generation > begun(key.first)) early_.end(key, from, why, true);
   const auto end = early_.end_of(key);
-  send_end(from, header, MessageHeader::Type::refused, end ? *end : error_of(key).value_or(why));
+  send_end(from, header, MessageHeader::Type::refused, end ? *end : why_of(key).value_or(why));
 }
 
 /// At the member that has refused it.
 void Engine::take_refused(const MessageHeader& header) {
   const auto open = open_.find({header.signature, header.generation});
   const bool is_awaited = open != open_.end() && open->second->is_refused && !open->second->is_suspended;
-  if (is_awaited) end_at_all(*open->second, {Errc{header.error}}, std::nullopt);
+  if (is_awaited) end_at_all(*open->second, header.why, std::nullopt);
 }
 
 /// How one has failed here.
-std::optional<Errc> Engine::error_of(const Key& key) const {
-  const auto failed = std::find_if(ended_.begin(), ended_.end(),
-                                   [&](const auto& c) { return c->key() == key && !c->result; });
-  return failed != ended_.end() ? std::optional((*failed)->result.error().code) : past_.error_of(key);
+std::optional<Why> Engine::why_of(const Key& key) const {
+  const auto failed =
+      std::find_if(ended_.begin(), ended_.end(), [&](const auto& c) { return c->key() == key && c->why; });
+  return failed != ended_.end() ? (*failed)->why : past_.why_of(key);
 }
 
 Generation Engine::begun(const Signature& signature) const {
@@ -166,7 +166,7 @@ void Engine::start_phase(Collective& c, const Choice& choice) {
       static_cast<void>(mesh_.connect(c.members[number(transfer.peer)]));
   }
   const auto early = early_.take(c.key());
-  if (early.is_incomplete) return end_at_all(c, {Errc::no_space}, std::nullopt);
+  if (early.is_incomplete) return end_at_all(c, Why::no_space, std::nullopt);
   // An abort first: no member has ended it well without this one, though the parts of all others may be here.
   for (const bool is_abort : {true, false})
     for (const auto& message : early.messages)
@@ -192,7 +192,7 @@ void Engine::advance(Collective& c) {
     c.phase = 1;
     return start_phase(c, options_.rule.exchange(c.n(), bytes, largest));
   }
-  end(c, {}, std::nullopt);
+  end(c, std::nullopt, std::nullopt);
 }
 
 void Engine::send_step(Collective& c) {
@@ -213,7 +213,7 @@ void Engine::cannot_send(NodeNumber to, Bytes header_bytes, const Error& why) {
   const auto open = open_.find({header->signature, header->generation});
   if (open == open_.end()) return;
   if (why.code == Errc::peer_lost) return suspend(to);
-  end_at_all(*open->second, why, std::nullopt);
+  end_at_all(*open->second, why.code == Errc::no_memory ? Why::no_memory : Why::unreachable, std::nullopt);
 }
 
 void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept {
@@ -237,7 +237,7 @@ void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcep
     }
     take(*open->second, from, *header, payload);
   } catch (const std::bad_alloc&) {
-    abort(header->signature, header->generation, Errc::no_memory);
+    abort(header->signature, header->generation, Why::no_memory);
   }
 }
 
@@ -245,36 +245,35 @@ void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, B
   if (c.is_suspended) return;
   if (header.type == MessageHeader::Type::abort) {
     const auto lost = header.lost == MessageHeader::no_node ? std::nullopt : std::optional(header.lost);
-    return end(c, fail(Errc(header.error), "another member ended it"),
-               lost ? std::optional(Loss{*lost}) : std::nullopt);
+    return end(c, header.why, lost ? std::optional(Loss{*lost}) : std::nullopt);
   }
   if (c.is_refused) return;  // it ends as the lowest member says
   const auto index = c.index_of(from);
   if (!index || header.members != c.n() || header.kind != c.kind) {
     ++counters_.malformed;
-    return abort(c.signature, c.generation, Errc::invalid);
+    return abort(c.signature, c.generation, Why::invalid);
   }
   if (header.phase > c.phase) return early_.keep(from, header, payload);
   if (header.phase < c.phase || !c.mark(*index, header.blocks) ||
       (c.kind == Kind::exchange ? !c.unpack(header.blocks, payload) : !payload.empty())) {
     ++counters_.malformed;
-    return abort(c.signature, c.generation, Errc::corrupt);
+    return abort(c.signature, c.generation, Why::corrupt);
   }
   advance(c);
 }
 
 /// Ends it here, and tells all members but `lost`.
-void Engine::end_at_all(Collective& c, const Error& why, std::optional<NodeNumber> lost) {
+void Engine::end_at_all(Collective& c, Why why, std::optional<NodeNumber> lost) {
   auto header = c.header();
   header.lost = lost.value_or(MessageHeader::no_node);
   for (const auto member : c.members)
-    if (member != self_ && member != lost) send_end(member, header, MessageHeader::Type::abort, why.code);
-  end(c, fail(why), lost ? std::optional(Loss{*lost}) : std::nullopt);
+    if (member != self_ && member != lost) send_end(member, header, MessageHeader::Type::abort, why);
+  end(c, why, lost ? std::optional(Loss{*lost}) : std::nullopt);
 }
 
-void Engine::abort(const Signature& signature, Generation generation, Errc why) {
+void Engine::abort(const Signature& signature, Generation generation, Why why) {
   const auto open = open_.find({signature, generation});
-  if (open != open_.end() && !open->second->is_suspended) end_at_all(*open->second, {why}, std::nullopt);
+  if (open != open_.end() && !open->second->is_suspended) end_at_all(*open->second, why, std::nullopt);
 }
 
 // ---- losses
@@ -306,7 +305,7 @@ std::vector<GivenUp> Engine::given_up() const {
 }
 
 Engine::Account Engine::account(const Unsettled& of) const {
-  std::map<Key, Errc> given_up;
+  std::map<Key, Why> given_up;
   for (const auto& each : of.given_up) given_up.emplace(Key{each.signature, each.generation}, each.why);
   const auto first_lost = [&](const Collective& c) {
     const auto first =
@@ -318,13 +317,14 @@ Engine::Account Engine::account(const Unsettled& of) const {
     if (!c->is_suspended) continue;
     const auto why = given_up.find(key);
     if (const auto lost = first_lost(*c); lost != MessageHeader::no_node)
-      out.undecided.push_back({key.first, key.second, Errc::peer_lost, 0, lost, c->after_loss, self_});
+      out.undecided.push_back({key.first, key.second, Why::lost, 0, lost, c->after_loss, self_});
     else if (why != given_up.end())
       out.undecided.push_back(
           {key.first, key.second, why->second, 0, MessageHeader::no_node, AfterLoss::ends, self_});
   }
   for (const auto& c : ended_)
-    if (first_lost(*c) != MessageHeader::no_node || given_up.count(c->key()) != 0) out.ended.push_back(c->how());
+    if (first_lost(*c) != MessageHeader::no_node || given_up.count(c->key()) != 0)
+      out.ended.push_back(c->how());
   return out;
 }
 
@@ -342,11 +342,11 @@ void Engine::settle(const End& how, Contributions* contributions) {
   const auto lost = how.lost == MessageHeader::no_node
                         ? std::nullopt
                         : std::optional(Loss{how.lost, how.after_loss, how.first});
-  if (how.is_well == 0) return end(c, fail(how.error, "its survivors have agreed on that"), lost);
+  if (how.is_well == 0) return end(c, how.why, lost);
   c.is_without_data =
       c.kind == Kind::exchange && (contributions == nullptr || contributions->size() != c.members.size());
   if (c.kind == Kind::exchange && !c.is_without_data) c.contributions = std::move(*contributions);
-  end(c, {}, std::nullopt);
+  end(c, std::nullopt, std::nullopt);
 }
 
 /// A node that begins it asks for its end, but that of one that was given up. Those that wait in another one of that name hear that this one has
@@ -360,7 +360,7 @@ void Engine::settle_early(const End& how) {
   // In the place of an end that a node has said which is lost since.
   const bool has_come = !early_.take(key).messages.empty();
   const bool is_given_up = how.lost == MessageHeader::no_node;
-  early_.end(key, how.first, how.error, is_rival || has_come || is_given_up);
+  early_.end(key, how.first, how.why, is_rival || has_come || is_given_up);
 }
 
 std::vector<Engine::Rival> Engine::rivals_of(const Signature& signature) const {
@@ -377,11 +377,11 @@ std::vector<Engine::Rival> Engine::rivals_of(const Signature& signature) const {
   return out;
 }
 
-void Engine::end(Collective& c, Result<void> result, std::optional<Loss> lost) {
+void Engine::end(Collective& c, std::optional<Why> why, std::optional<Loss> lost) {
   c.is_over = true;
-  c.result = result;
+  c.why = why;
   c.lost = lost;
-  ++(result ? counters_.ended_well : counters_.failed);
+  ++(why ? counters_.failed : counters_.ended_well);
   static_cast<void>(early_.take(c.key()));
   given_up_.erase(c.key());
   const auto open = open_.find(c.key());
@@ -397,9 +397,9 @@ std::size_t Engine::progress() {
 std::size_t Engine::tell_ended() {
   auto ended = std::exchange(ended_, {});
   for (const auto& c : ended)
-    if (c->done) c->done({c->result, c->lost, c->contributions, c->is_without_data});
+    if (c->done) c->done({c->why, c->lost, c->contributions, c->is_without_data});
   for (const auto& c : ended) {
-    const bool has_data = c->kind == Kind::exchange && c->result && !c->is_without_data;
+    const bool has_data = c->kind == Kind::exchange && !c->why && !c->is_without_data;
     past_.add(c->how(), std::move(c->members), has_data ? std::move(c->contributions) : Contributions());
   }
   return ended.size();

@@ -80,7 +80,7 @@ class Engine {
   /// Fails the next generation at all members, as `why`: this node does not take part in it. done: as of
   /// begin(), with how it has ended: another member may have ended it before, or the survivors of a loss.
   /// Errors as begin().
-  Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why, Done done,
+  Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Why why, Done done,
                             AfterLoss after_loss = AfterLoss::ends);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
@@ -89,7 +89,7 @@ class Engine {
     return open_.find({signature, generation}) != open_.end();
   }
   /// Ends a collective at all members as `why`, where none can have ended it well. No effect if it has ended.
-  void abort(const Signature& signature, Generation generation, Errc why);
+  void abort(const Signature& signature, Generation generation, Why why);
 
   using Key = Collective::Key;
   /// A member has given it up: it is suspended, here too, until settle(). No effect if it has ended.
@@ -103,8 +103,9 @@ class Engine {
   /// Since the last call one has begun that is suspended: with a member that was lost before, or given up.
   bool take_begun_undecided() noexcept { return std::exchange(has_begun_undecided_, false); }
   struct Account {
-    std::vector<End> undecided;  ///< those that are suspended: as failed with the first lost member, or given up
-    std::vector<End> ended;      ///< the latest ends (past.hpp)
+    std::vector<End>
+        undecided;           ///< those that are suspended: as failed with the first lost member, or given up
+    std::vector<End> ended;  ///< the latest ends (past.hpp)
   };
   Account account(const Unsettled& of) const;
   /// The contributions to a collective that has ended well, as long as they are kept; null: they are not.
@@ -134,7 +135,7 @@ class Engine {
   /// Those of signatures with the same upper half.
   std::vector<Rival> rivals_of(const Signature& signature) const;
   /// How one that has not begun here has failed elsewhere.
-  std::optional<Errc> early_end_of(const Key& key) const { return early_.end_of(key); }
+  std::optional<Why> early_end_of(const Key& key) const { return early_.end_of(key); }
   std::vector<OpenCollective> open() const;
   struct Counters {
     std::uint64_t begun = 0, ended_well = 0, failed = 0, early = 0, late = 0, malformed = 0;
@@ -150,17 +151,17 @@ class Engine {
   std::optional<NodeNumber> lost_member_of(const Collective& collective) const;
   bool waits_for_view(Collective& collective);
   bool is_given_up(const Key& key) const { return given_up_.count(key) != 0; }
-  void send_end(NodeNumber to, MessageHeader header, MessageHeader::Type type, Errc why);
+  void send_end(NodeNumber to, MessageHeader header, MessageHeader::Type type, Why why);
   void take_refusal(NodeNumber from, const MessageHeader& header);
   void take_refused(const MessageHeader& header);
-  std::optional<Errc> error_of(const Key& key) const;
+  std::optional<Why> why_of(const Key& key) const;
   void start_phase(Collective& collective, const Choice& choice);
   void advance(Collective& collective);
   void send_step(Collective& collective);
   void cannot_send(NodeNumber to, Bytes header_bytes, const Error& why);
-  void end_at_all(Collective& collective, const Error& why, std::optional<NodeNumber> lost);
+  void end_at_all(Collective& collective, Why why, std::optional<NodeNumber> lost);
   void settle_early(const End& how);
-  void end(Collective& collective, Result<void> result, std::optional<Loss> lost);
+  void end(Collective& collective, std::optional<Why> why, std::optional<Loss> lost);
   std::size_t tell_ended();
 
   mesh::Mesh& mesh_;
@@ -173,7 +174,7 @@ class Engine {
   EarlyMessages early_;
   mesh::Outbox outbox_;
   bool has_begun_undecided_ = false;
-  std::map<Key, Errc> given_up_;  ///< open, or not begun here
+  std::map<Key, Why> given_up_;  ///< open, or not begun here
   Counters counters_;
 };
 

@@ -35,6 +35,19 @@ enum class AfterLoss : std::uint8_t {
   goes_on,  ///< it begins again among those that are left
 };
 
+/// Why a collective has failed.
+enum class Why : std::uint8_t {
+  lost,         ///< a member
+  canceled,     ///< this engine ends
+  invalid,      ///< members do not agree on what it is
+  corrupt,      ///< a member has sent what is none of it
+  no_space,     ///< for what has come early
+  no_memory,    ///< the same
+  unreachable,  ///< something could not be sent
+  of_callers =
+      16,  ///< from here on: reasons of those that begin collectives, which the engine carries and does not read
+};
+
 template <class Archive>
 constexpr void fields(Archive& archive, Blocks& m) {
   archive(m.first, m.count);
@@ -58,16 +71,15 @@ struct MessageHeader {
   Type type = Type::data;
   Kind kind = Kind::barrier;
   std::uint8_t phase = 0;
-  std::uint8_t error = 0;  ///< of the other types: an Errc
+  Why why{};  ///< of the other types
 };
 template <class Archive>
 constexpr void fields(Archive& archive, MessageHeader& m) {
-  archive(m.signature, m.generation, m.blocks, m.members, m.lost, m.type, m.kind, m.phase, m.error);
+  archive(m.signature, m.generation, m.blocks, m.members, m.lost, m.type, m.kind, m.phase, m.why);
 }
 static_assert(base::fixed_bytes<MessageHeader> <= mesh::Sending::max_header);
 inline bool is_valid(const MessageHeader& m) {
-  return m.type <= MessageHeader::Type::refused && m.kind <= Kind::exchange && m.phase <= 1 &&
-         m.error <= static_cast<std::uint8_t>(Errc::os);
+  return m.type <= MessageHeader::Type::refused && m.kind <= Kind::exchange && m.phase <= 1;
 }
 
 }  // namespace weft::collectives

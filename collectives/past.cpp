@@ -48,10 +48,10 @@ std::vector<End> Past::of(const Unsettled& which) const {
   return out;
 }
 
-std::optional<Errc> Past::error_of(const Key& key) const {
+std::optional<Why> Past::why_of(const Key& key) const {
   const auto entry = entries_.find(key);
   if (entry == entries_.end() || entry->second.end.is_well != 0) return std::nullopt;
-  return entry->second.end.error;
+  return entry->second.end.why;
 }
 
 const Contributions* Past::contributions_of(const Signature& signature, Generation generation) const {

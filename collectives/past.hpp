@@ -25,7 +25,7 @@ using Contributions = std::vector<std::vector<std::byte>>;
 struct End {
   Signature signature;
   Generation generation = 0;
-  Errc error = Errc::os;  ///< of one that has failed
+  Why why{};  ///< of one that has failed
   std::uint8_t is_well = 0;
   NodeNumber lost = MessageHeader::no_node;   ///< the node whose loss ended it
   AfterLoss after_loss = AfterLoss::ends;     ///< of these what the survivors have agreed on
@@ -33,24 +33,21 @@ struct End {
 };
 template <class Archive>
 void fields(Archive& archive, End& m) {
-  archive(m.signature, m.generation, m.error, m.is_well, m.lost, m.after_loss, m.first);
+  archive(m.signature, m.generation, m.why, m.is_well, m.lost, m.after_loss, m.first);
 }
 inline bool is_valid(const End& m) {
-  return m.error <= Errc::os && m.is_well <= 1 && m.after_loss <= AfterLoss::goes_on;
+  return m.is_well <= 1 && m.after_loss <= AfterLoss::goes_on;
 }
 
 /// One that a member has given up though its part is with the others.
 struct GivenUp {
   Signature signature;
   Generation generation = 0;
-  Errc why = Errc::timeout;
+  Why why{};
 };
 template <class Archive>
 void fields(Archive& archive, GivenUp& m) {
   archive(m.signature, m.generation, m.why);
-}
-inline bool is_valid(const GivenUp& m) {
-  return m.why <= Errc::os;
 }
 
 /// What survivors agree on: collectives with a lost node, and those that a member has given up.
@@ -70,7 +67,7 @@ class Past {
   /// The ends of these.
   std::vector<End> of(const Unsettled& which) const;
   /// Of one that has failed. Nothing: it has not, or that is not kept.
-  std::optional<Errc> error_of(const std::pair<Signature, Generation>& key) const;
+  std::optional<Why> why_of(const std::pair<Signature, Generation>& key) const;
   /// Null: not kept.
   const Contributions* contributions_of(const Signature& signature, Generation generation) const;
 

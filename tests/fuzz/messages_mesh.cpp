@@ -50,7 +50,7 @@ void add_collectives(Decoders& to) {
                            .phase = 1};
   MessageHeader abort = data;
   abort.type = MessageHeader::Type::abort;
-  abort.error = static_cast<std::uint8_t>(Errc::peer_lost);
+  abort.why = collectives::Why::lost;
   abort.lost = 2;
   add<MessageHeader>(to, "collective", {&data, &abort});
 }

@@ -89,10 +89,10 @@ class Peers {
           if (open_collectives_ < 8) begin(in.u8() % 4);
           break;
         case Step::refuse:
-          (void)engine_->refuse({1, in.u8() % 4u}, {0, 1, 2}, Errc::timeout, nullptr);
+          (void)engine_->refuse({1, in.u8() % 4u}, {0, 1, 2}, collectives::Why::of_callers, nullptr);
           break;
         case Step::abort:
-          engine_->abort({1, in.u8() % 4u}, 1, Errc::timeout);
+          engine_->abort({1, in.u8() % 4u}, 1, collectives::Why::of_callers);
           break;
         case Step::ask:
           if (open_requests_ < 8) ask(from);
@@ -237,7 +237,7 @@ void add_peers(Decoders& to) {
   Script aborts;
   MessageHeader abort{.signature = {1, 1}, .generation = 1, .blocks = {}, .members = node_count};
   abort.type = MessageHeader::Type::abort;
-  abort.error = static_cast<std::uint8_t>(Errc::timeout);
+  abort.why = collectives::Why::of_callers;
   aborts.say(Step::collective, 2, base::encode_fixed(abort)).step(Step::turn).step(Step::begin);
   aborts.out.u8(1);
   to.push_back({"peers",

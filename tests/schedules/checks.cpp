@@ -65,7 +65,6 @@ class Check {
   }
 
   std::string when(std::size_t i, Rank rank) const {
-    if (schedule_.operations[i].timeout == 0) return {};
     using Seconds = std::chrono::duration<double>;
     return fmt::format(" ({:.6f} to {:.6f} s)", Seconds(record_.called[i][rank]).count(),
                        Seconds(record_.ended_at[i][rank]).count());

@@ -160,10 +160,9 @@ class Drawer {
     out.asks = dice_.one_in(4);
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
-    // Processes that know the name alone: what others have called by it before may be taken for their group.
-    const bool is_alone =
-        before.members.empty() ||
-        std::includes(before.members.begin(), before.members.end(), out.members.begin(), out.members.end());
+    // Processes that know the name alone: where something is lost, what others have called by it before may be
+    // taken for their group.
+    const bool is_alone = before.members.empty() || !loses_;
     if (!is_plain_ && is_alone && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);
       // A leader that ends before it calls: no other process knows of it.
@@ -251,6 +250,22 @@ microseconds length_of(const Schedule& schedule) {
   return out;
 }
 
+/// Where one of two operations that the servers know by one name has a time-out, some processes are in the
+/// second while others try the first again: no program could do that.
+void keep_apart(std::vector<Operation>& operations) {
+  const auto is_fence = [](const Operation& each) {
+    return each.kind == Kind::fence_job || each.kind == Kind::fence_set;
+  };
+  for (auto& one : operations) {
+    if (one.timeout == 0 || one.leaders != 0 || one.kind == Kind::invite) continue;
+    const auto count = std::count_if(operations.begin(), operations.end(), [&](const Operation& other) {
+      const bool is_like = one.kind == other.kind || (is_fence(one) && is_fence(other));
+      return is_like && (one.group.empty() ? one.members == other.members : one.group == other.group);
+    });
+    if (count > 1) one.timeout = 0;
+  }
+}
+
 }  // namespace
 
 sim::Parameters usual_network() {
@@ -274,6 +289,7 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   Drawer drawer(dice, ranks, bounds, faults != 0);
   const auto operations = dice.between(1, bounds.most_operations);
   for (std::uint32_t i = 0; i < operations; ++i) out.operations.push_back(drawer.operation());
+  keep_apart(out.operations);
   out.finalizes = dice.one_in(2);
   const auto length = length_of(out);
   std::uint32_t lost = 0;

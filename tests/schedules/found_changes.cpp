@@ -322,6 +322,40 @@ Schedule join_of_an_ended_group() {
   return out;
 }
 
+/// A process accepts an invitation before it has heard of the end of its leave, which a lost node holds up.
+Schedule invitation_of_a_process_that_leaves() {
+  auto out = on(4, 1, 800155016, 5000);
+  out.operations = {
+      {.kind = Kind::fence_set,
+       .members = {0, 1, 2, 3},
+       .pauses = {us(0), us(0), us(29), us(55)},
+       .collects = true},
+      {.kind = Kind::fence_job, .members = {0, 1, 2, 3}, .pauses = {us(0), us(0), us(0), us(38)}},
+      {.kind = Kind::construct,
+       .members = {0, 1, 2, 3},
+       .pauses = {us(0), us(0), us(0), us(56)},
+       .group = "group0",
+       .adjusts = true},
+      {.kind = Kind::construct,
+       .members = {2, 3},
+       .pauses = {us(0), us(0)},
+       .group = "group1",
+       .leaders = 1,
+       .timeout = 2},
+      {.kind = Kind::leave, .members = {0}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::invite,
+       .members = {0, 1, 3},
+       .pauses = {us(0), us(0), us(0)},
+       .group = "group0",
+       .adjusts = true,
+       .target = 3,
+       .answers = {Answer::accepts, Answer::declines, Answer::accepts},
+       .decides = true,
+       .timeout = 1}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(164)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_changes() {
@@ -343,7 +377,8 @@ std::vector<Found> found_changes() {
            destruct_of_newer_members()},
           {"a change comes to the next group of its name", change_of_a_group_before()},
           {"late callers decide for those that called before", fence_that_is_owed_with_a_loss()},
-          {"a group comes back after its end", join_of_an_ended_group()}};
+          {"a group comes back after its end", join_of_an_ended_group()},
+          {"a process forgets the group that it has joined again", invitation_of_a_process_that_leaves()}};
 }
 
 }  // namespace weft::schedules

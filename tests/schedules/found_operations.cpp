@@ -201,6 +201,31 @@ Schedule construct_of_a_group_that_is_there() {
   return out;
 }
 
+/// Two nodes give an attempt up at a time, one before its part is with the others, so that it has ended there.
+Schedule time_out_at_two_nodes() {
+  auto out = on(2, 3, 710002095, 5000);
+  out.operations = {{.kind = Kind::construct,
+                     .members = {0, 1, 2, 3, 4, 5},
+                     .pauses = {us(0), us(0), us(0), us(2869), us(0), us(0)},
+                     .group = "group0",
+                     .adjusts = true,
+                     .differs = true},
+                    {.kind = Kind::construct,
+                     .members = {0, 3},
+                     .pauses = {us(0), us(0)},
+                     .group = "group2",
+                     .leaders = 2,
+                     .timeout = 4},
+                    {.kind = Kind::destruct,
+                     .members = {0, 1, 2, 3, 4, 5},
+                     .pauses = {us(0), us(0), us(0), us(0), us(0), us(0)},
+                     .group = "group0",
+                     .timeout = 3}};
+  out.faults = {{Fault::Kind::process_ends, 3, us(2349)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_operations() {
@@ -212,7 +237,8 @@ std::vector<Found> found_operations() {
           {"a late question begins an operation anew", question_that_comes_late()},
           {"a construct is the rival of the one before", construct_that_follows_a_loss()},
           {"a construct that two nodes refuse has two ends", construct_that_two_nodes_refuse()},
-          {"a construct fails without a reason", construct_of_a_group_that_is_there()}};
+          {"a construct fails without a reason", construct_of_a_group_that_is_there()},
+          {"a time-out waits for ever at one of two nodes", time_out_at_two_nodes()}};
 }
 
 }  // namespace weft::schedules

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "tests/schedules/processes.hpp"
@@ -78,6 +79,7 @@ void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
     case Kind::invite:
     case Kind::join:
       if (heard.is_made()) groups[operation.group] = heard.members;
+      processes_[rank].has_rejoined = heard.is_made() && is_leaving(processes_[rank], operation.group);
       break;
     case Kind::destruct:
       if (end.status == PMIX_SUCCESS)
@@ -88,7 +90,8 @@ void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
     case Kind::leave:
       if (end.status != PMIX_SUCCESS) break;
       groups.erase(operation.group);
-      if (!is_joining(rank, operation.group)) processes_[rank].left.insert(operation.group);
+      if (!std::exchange(processes_[rank].has_rejoined, false) && !is_joining(rank, operation.group))
+        processes_[rank].left.insert(operation.group);
       break;
     case Kind::get:
       if (end.status == PMIX_SUCCESS && end.value != card_of(operation.target, operation.late))
@@ -107,6 +110,11 @@ void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
   }
   record_.ended_at[number][rank] = world_.now();
   record_.ended[number][rank] = std::move(heard);
+}
+
+bool Processes::is_leaving(const Process& process, const std::string& group) const {
+  return process.waits && process.next < process.todo.size() && operation_of(process).kind == Kind::leave &&
+         operation_of(process).group == group;
 }
 
 /// It has been invited anew before it has heard of the end of its leave.
@@ -225,10 +233,7 @@ void Processes::take(Rank rank, link::GroupChange change) {
     groups[change.group] = std::move(change.members);
     return;
   }
-  const bool leaves = process.waits && process.next < process.todo.size() &&
-                      operation_of(process).kind == Kind::leave &&
-                      operation_of(process).group == change.group;
-  if (!leaves)
+  if (!is_leaving(process, change.group))
     violates(fmt::format("rank {} is no member of {} any more, and has not left", rank, change.group));
   groups.erase(change.group);
 }

@@ -67,6 +67,7 @@ class Processes {
     std::set<Client::Call> declines{};
     std::set<std::vector<Rank>> connected{};
     std::set<std::string> left{};  ///< groups that it has left, and not joined again
+    bool has_rejoined = false;     ///< the group that it leaves, before it has heard of the end of its leave
     bool is_blocked = false;       ///< until something has come anywhere
     bool has_finalized = false;
   };
@@ -101,6 +102,7 @@ class Processes {
   void take(Rank rank, link::GroupQuestion question);
   void take(Rank rank, link::GroupChange change);
   void end_of_call(Rank rank, std::size_t operation, Client::Ended end);
+  bool is_leaving(const Process& process, const std::string& group) const;
   bool is_joining(Rank rank, const std::string& group) const;
   void is_invited(Rank rank, std::size_t operation, const pmix_proc_t& leader);
 

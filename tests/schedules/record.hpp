@@ -26,9 +26,9 @@ struct Ended {
 using Groups = std::map<std::string, link::RankRuns>;
 
 struct Record {
-  std::vector<std::vector<std::optional<Ended>>> ended;  ///< by operation and rank
+  std::vector<std::vector<std::optional<Ended>>> ended;                 ///< by operation and rank
   std::vector<std::vector<std::chrono::nanoseconds>> called, ended_at;  ///< the same
-  std::vector<Groups> groups;                            ///< by rank, at the end
+  std::vector<Groups> groups;                                           ///< by rank, at the end
   std::vector<bool> is_left;     ///< by rank: it is there, and no other node has taken its server for lost
   std::vector<bool> has_server;  ///< by rank: the same of its server
   std::vector<std::map<Rank, unsigned>> heard;  ///< by operation: how often its event has come to a rank

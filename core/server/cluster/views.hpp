@@ -136,7 +136,7 @@ class Views {
   bool is_for_others_ = false;  ///< a view is wanted by another server, or was not brought to its end
   bool is_asking_ = false;
   /// What other servers have given up, and may have ended here, until a view has been about it.
-  std::map<collectives::Engine::Key, Errc> wanted_;
+  std::map<collectives::Engine::Key, collectives::Why> wanted_;
   std::vector<collectives::GivenUp> asked_;  ///< what the last view was about, of these
   std::set<NodeNumber> silent_;  ///< have not reported
   std::map<NodeNumber, Report> reports_;

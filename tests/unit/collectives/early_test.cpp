@@ -115,15 +115,15 @@ TEST(EarlyMessages, of_one_that_has_failed_elsewhere_that_alone_is_kept) {
   keep(early, key_of(2), 100, 2);
   auto abort = header_of(key_of(1));
   abort.type = MessageHeader::Type::abort;
-  abort.error = static_cast<std::uint8_t>(Errc::timeout);
+  abort.why = Why::invalid;
   early.keep(4, abort, {});
   keep(early, key_of(1), 500, 5);
   EXPECT_EQ(early.bytes(), 2 * EarlyMessages::overhead + 100);
   EXPECT_EQ(early.open_bytes(), EarlyMessages::overhead + 100);
-  EXPECT_EQ(early.end_of(key_of(1)), Errc::timeout);
+  EXPECT_EQ(early.end_of(key_of(1)), Why::invalid);
   EXPECT_EQ(early.end_of(key_of(2)), std::nullopt);
-  early.end(key_of(2), 6, Errc::peer_lost);
-  early.end(key_of(3), 6, Errc::peer_lost);
+  early.end(key_of(2), 6, Why::lost);
+  early.end(key_of(3), 6, Why::lost);
   EXPECT_EQ(early.open_bytes(), 0u);
   EXPECT_EQ(early.end_of(key_of(3)), std::nullopt) << "nothing has come of it";
   const auto first = early.take(key_of(1)), second = early.take(key_of(2));
@@ -132,8 +132,8 @@ TEST(EarlyMessages, of_one_that_has_failed_elsewhere_that_alone_is_kept) {
   ASSERT_EQ(second.messages.size(), 1u);
   EXPECT_EQ(second.messages[0].from, 6u);
   EXPECT_EQ(early.bytes(), 0u);
-  early.end(key_of(3), 6, Errc::peer_lost, true);
-  EXPECT_EQ(early.end_of(key_of(3)), Errc::peer_lost) << "a rival is open";
+  early.end(key_of(3), 6, Why::lost, true);
+  EXPECT_EQ(early.end_of(key_of(3)), Why::lost) << "a rival is open";
 }
 
 TEST(EarlyMessages, those_of_a_lost_node_go) {

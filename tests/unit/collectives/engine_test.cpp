@@ -17,7 +17,7 @@ std::size_t length_of(NodeNumber node, std::uint64_t call) {
 
 void expect_all(const Told& told, const std::vector<NodeNumber>& members, std::uint64_t call) {
   ASSERT_EQ(told.times, 1u);
-  ASSERT_TRUE(told.result);
+  ASSERT_FALSE(told.why);
   ASSERT_EQ(told.contributions.size(), members.size());
   for (std::size_t i = 0; i < members.size(); ++i)
     EXPECT_TRUE(told.contributions[i] == block_of(members[i], call, length_of(members[i], call)))
@@ -59,7 +59,7 @@ TEST_F(EngineTest, among_few_members_longer_contributions_go_at_once) {
       node->begin(world, Kind::exchange, all_nodes(), block_of(node->number, 0, 5000));
     ASSERT_TRUE(until([&] { return all_told(); })) << nodes;
     for (const auto& node : all) {
-      ASSERT_TRUE(node->told[0].result);
+      ASSERT_FALSE(node->told[0].why);
       for (NodeNumber other = 0; other < nodes; ++other)
         EXPECT_TRUE(node->told[0].contributions[other] == block_of(other, 0, 5000));
       EXPECT_EQ(node->mesh->counters().messages_sent, nodes == 2 ? 1u : 4u);
@@ -76,7 +76,7 @@ TEST_F(EngineTest, no_node_leaves_a_barrier_before_all_have_come) {
     for (NodeNumber n = 0; n < 8; ++n) ASSERT_EQ(all[n]->told[0].times, 0u) << n;
     all[8]->begin(world, Kind::barrier, all_nodes(), {});
     ASSERT_TRUE(until([&] { return all_told(); }));
-    for (const auto& node : all) EXPECT_TRUE(node->told[0].result);
+    for (const auto& node : all) EXPECT_FALSE(node->told[0].why);
     all.clear();
   }
 }
@@ -105,7 +105,7 @@ TEST_F(EngineTest, five_thousand_back_to_back_and_overlapping) {
         if (!is_member(n, s)) continue;
         auto& mine = open[n][s];
         while (!mine.empty() && mine.front()->times != 0) {
-          EXPECT_TRUE(mine.front()->result);
+          EXPECT_FALSE(mine.front()->why);
           if (!mine.front()->contributions.empty()) {
             const auto call = calls[n][s] - mine.size();
             if (call % 2 == 0) expect_all(*mine.front(), sets[s], call);
@@ -155,8 +155,8 @@ TEST_F(EngineTest, a_lost_node_ends_it_at_all_survivors_by_name) {
     for (const auto& node : all) {
       if (node == nullptr) continue;
       EXPECT_EQ(node->told[0].times, 1u);
-      ASSERT_FALSE(node->told[0].result);
-      EXPECT_EQ(node->told[0].result.error().code, Errc::peer_lost);
+      ASSERT_TRUE(node->told[0].why);
+      EXPECT_EQ(node->told[0].why, Why::lost);
       EXPECT_EQ(node->told[0].lost, 5u) << "at node " << node->number;
     }
     // With it nothing goes on any more; without it all does.
@@ -165,13 +165,13 @@ TEST_F(EngineTest, a_lost_node_ends_it_at_all_survivors_by_name) {
     ASSERT_TRUE(until([&] { return all_told(); }));
     for (const auto& node : all) {
       if (node == nullptr) continue;
-      EXPECT_EQ(node->told[1].result.error().code, Errc::peer_lost);
+      EXPECT_EQ(node->told[1].why, Why::lost);
       EXPECT_EQ(node->told[1].lost, 5u);
     }
     std::vector<Told*> without;
     for (const auto n : others) without.push_back(&all[n]->begin({9, 9}, kind, others, {}));
     ASSERT_TRUE(until([&] { return without[0]->times + without[1]->times + without[2]->times == 3; }));
-    for (const auto* told : without) EXPECT_TRUE(told->result);
+    for (const auto* told : without) EXPECT_FALSE(told->why);
     all.clear();
   }
 }
@@ -182,16 +182,16 @@ TEST_F(EngineTest, one_member_ends_it_for_all) {
   for (int i = 0; i < 100; ++i) turn();
   ASSERT_EQ(all[2]->engine->open().size(), 1u);
   EXPECT_FALSE(all[0]->engine->open()[0].waits_for.empty());
-  all[2]->engine->abort(world, 1, Errc::timeout);
+  all[2]->engine->abort(world, 1, late);
   ASSERT_TRUE(until([&] { return all_told(); }));
-  for (NodeNumber n = 0; n < 4; ++n) EXPECT_EQ(all[n]->told[0].result.error().code, Errc::timeout) << n;
+  for (NodeNumber n = 0; n < 4; ++n) EXPECT_EQ(all[n]->told[0].why, late) << n;
   // One that comes late finds it ended, and the next is the next for all.
   all[4]->begin(world, Kind::exchange, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); }));
-  EXPECT_EQ(all[4]->told[0].result.error().code, Errc::timeout);
+  EXPECT_EQ(all[4]->told[0].why, late);
   for (const auto& node : all) node->begin(world, Kind::exchange, all_nodes(), block_of(node->number, 9, 10));
   ASSERT_TRUE(until([&] { return all_told(); }));
-  for (const auto& node : all) EXPECT_TRUE(node->told[1].result);
+  for (const auto& node : all) EXPECT_FALSE(node->told[1].why);
 }
 
 /// The parts of all others, which came first, would make an end of it.
@@ -201,14 +201,14 @@ TEST_F(EngineTest, what_the_others_have_ended_does_not_end_well_at_a_late_member
       start(nodes);
       for (NodeNumber n = 0; n + 1 < nodes; ++n) all[n]->begin(world, kind, all_nodes(), {});
       for (int i = 0; i < 100; ++i) turn();
-      all[0]->engine->abort(world, 1, Errc::timeout);
+      all[0]->engine->abort(world, 1, late);
       ASSERT_TRUE(until([&] { return all_told(); }));
       for (int i = 0; i < 100; ++i) turn();
-      auto& late = all[nodes - 1]->begin(world, kind, all_nodes(), {});
+      auto& last = all[nodes - 1]->begin(world, kind, all_nodes(), {});
       EXPECT_FALSE(all[nodes - 1]->engine->is_open(world, 1));
       ASSERT_TRUE(until([&] { return all_told(); }));
-      ASSERT_FALSE(late.result) << nodes;
-      EXPECT_EQ(late.result.error().code, Errc::timeout);
+      ASSERT_TRUE(last.why) << nodes;
+      EXPECT_EQ(last.why, late);
       all.clear();
     }
 }
@@ -220,8 +220,8 @@ TEST_F(EngineTest, members_that_do_not_agree_are_told_so) {
   all[2]->begin(world, Kind::exchange, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (const auto& node : all) {
-    ASSERT_FALSE(node->told[0].result);
-    EXPECT_EQ(node->told[0].result.error().code, Errc::invalid);
+    ASSERT_TRUE(node->told[0].why);
+    EXPECT_EQ(node->told[0].why, Why::invalid);
   }
 }
 
@@ -231,7 +231,7 @@ TEST_F(EngineTest, too_much_that_comes_early_fails_when_it_begins) {
   for (int i = 0; i < 100; ++i) turn();
   all[1]->begin(world, Kind::exchange, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); })) << "its sender waits for it no longer";
-  for (const auto& node : all) EXPECT_EQ(node->told[0].result.error().code, Errc::no_space) << node->number;
+  for (const auto& node : all) EXPECT_EQ(node->told[0].why, Why::no_space) << node->number;
   EXPECT_EQ(all[1]->engine->counters().early_bytes, 0u);
 }
 
@@ -260,7 +260,7 @@ TEST_F(EngineTest, what_comes_for_a_later_phase_is_bounded_and_given_back) {
   }
   for (int i = 0; i < 5; ++i) ahead(500);
   EXPECT_EQ(all[1]->engine->counters().early_bytes, 0u) << "too much: thrown away";
-  all[1]->engine->abort(world, 1, Errc::timeout);
+  all[1]->engine->abort(world, 1, late);
   ASSERT_TRUE(until([&] { return all_told(); }));
   ahead(500);
   EXPECT_EQ(all[1]->engine->counters().early_bytes, 0u) << "it has ended";
@@ -279,7 +279,7 @@ TEST_F(EngineTest, a_length_that_no_member_has_is_refused) {
   const auto bytes_of_header = base::encode_fixed(header);
   ASSERT_TRUE(all[0]->mesh->send(1, 1, bytes_of_header, table.view(), sending));
   ASSERT_TRUE(until([&] { return all_told(); }));
-  EXPECT_EQ(all[1]->told[0].result.error().code, Errc::corrupt);
+  EXPECT_EQ(all[1]->told[0].why, Why::corrupt);
   TearDown();
 }
 
@@ -289,8 +289,7 @@ TEST_F(EngineTest, a_member_that_cannot_send_to_another_ends_it_for_those_that_i
   for (const auto& node : all) node->begin(world, Kind::barrier, all_nodes(), {});
   ASSERT_TRUE(
       until([&] { return all[0]->told[0].times + all[1]->told[0].times + all[2]->told[0].times == 3; }));
-  for (const NodeNumber n : {0u, 1u, 2u})
-    EXPECT_EQ(all[n]->told[0].result.error().code, Errc::not_found) << n;
+  for (const NodeNumber n : {0u, 1u, 2u}) EXPECT_EQ(all[n]->told[0].why, Why::unreachable) << n;
 }
 
 /// What was kept early for a collective is given back when it begins, all of it and no more: neither does the
@@ -307,9 +306,9 @@ TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_aw
     ASSERT_TRUE(until([&] { return all_told(); }));
     for (const auto& node : all) {
       const auto& told = node->told.back();
-      ASSERT_EQ(told.result.has_value(), bytes < 100) << "call " << call << " at node " << node->number;
-      if (!told.result) {
-        EXPECT_EQ(told.result.error().code, Errc::no_space);
+      ASSERT_EQ(!told.why, bytes < 100) << "call " << call << " at node " << node->number;
+      if (told.why) {
+        EXPECT_EQ(told.why, Why::no_space);
       }
     }
   };
@@ -325,14 +324,14 @@ TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_aw
 
 TEST_F(EngineTest, one_that_two_members_refuse_has_the_end_of_the_first) {
   start(3);
-  all[2]->refuse(world, all_nodes(), Errc::denied);
+  all[2]->refuse(world, all_nodes(), denied);
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (int i = 0; i < 100; ++i) turn();
-  all[0]->refuse(world, all_nodes(), Errc::peer_lost);
+  all[0]->refuse(world, all_nodes(), Why::lost);
   all[1]->begin(world, Kind::barrier, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (const auto& node : all) {
-    EXPECT_EQ(node->told[0].result.error().code, Errc::denied) << node->number;
+    EXPECT_EQ(node->told[0].why, denied) << node->number;
     EXPECT_EQ(node->engine->counters().early_bytes, 0u) << node->number;
   }
 }
@@ -342,18 +341,18 @@ TEST_F(EngineTest, of_refusals_at_a_time_the_lowest_member_takes_one_for_all) {
   start(4);
   for (unsigned call = 0; call < 3; ++call) {
     if (call == 1) all[0]->begin(world, Kind::exchange, all_nodes(), {});
-    if (call == 2) all[0]->refuse(world, all_nodes(), Errc::denied);
+    if (call == 2) all[0]->refuse(world, all_nodes(), denied);
     all[1]->begin(world, Kind::exchange, all_nodes(), {});
-    all[2]->refuse(world, all_nodes(), Errc::unreachable);
-    all[3]->refuse(world, all_nodes(), Errc::peer_lost);
+    all[2]->refuse(world, all_nodes(), Why::unreachable);
+    all[3]->refuse(world, all_nodes(), Why::lost);
     ASSERT_TRUE(until([&] { return all_told(); })) << call;
     for (int i = 0; i < 100; ++i) turn();
     if (call == 0) all[0]->begin(world, Kind::exchange, all_nodes(), {});
     ASSERT_TRUE(until([&] { return all_told(); })) << call;
-    const auto end = all[0]->told[call].result.error().code;
+    const auto end = all[0]->told[call].why;
     for (const auto& node : all) {
       EXPECT_EQ(node->told[call].times, 1u) << call << ", node " << node->number;
-      EXPECT_EQ(node->told[call].result.error().code, end) << call << ", node " << node->number;
+      EXPECT_EQ(node->told[call].why, end) << call << ", node " << node->number;
       EXPECT_EQ(node->engine->counters().early_bytes, 0u) << node->number;
       EXPECT_EQ(node->engine->counters().malformed, 0u) << node->number;
     }
@@ -366,11 +365,11 @@ TEST_F(EngineTest, a_refusal_at_a_lowest_member_that_is_lost_ends_as_the_survivo
   agrees_on_losses = true;
   all[1]->begin(world, Kind::barrier, all_nodes(), {});
   all[0].reset();
-  auto& refused = all[2]->refuse(world, all_nodes(), Errc::denied, AfterLoss::fails);
+  auto& refused = all[2]->refuse(world, all_nodes(), denied, AfterLoss::fails);
   ASSERT_TRUE(until([&] { return all_told(); }, 5'000'000));
-  EXPECT_EQ(refused.result.error().code, Errc::peer_lost);
+  EXPECT_EQ(refused.why, Why::lost);
   EXPECT_EQ(refused.lost, 0u);
-  EXPECT_EQ(all[1]->told[0].result.error().code, Errc::peer_lost);
+  EXPECT_EQ(all[1]->told[0].why, Why::lost);
 }
 
 TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_back) {
@@ -390,13 +389,13 @@ TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_b
     for (int t = 0; t < 100; ++t) turn();  // it fails at once, and tells node 0 early
     all[0]->begin({3, 3}, Kind::barrier, all_nodes(), {});
     ASSERT_TRUE(until([&] { return all_told(); }));
-    EXPECT_EQ(all[0]->told.back().result.error().code, Errc::peer_lost);
+    EXPECT_EQ(all[0]->told.back().why, Why::lost);
   }
   all[1]->begin({4, 4}, Kind::exchange, {0, 1}, {});
   for (int i = 0; i < 100; ++i) turn();
   all[0]->begin({4, 4}, Kind::exchange, {0, 1}, {});
   ASSERT_TRUE(until([&] { return all_told(); }));
-  EXPECT_TRUE(all[0]->told.back().result);
+  EXPECT_FALSE(all[0]->told.back().why);
   EXPECT_EQ(all[0]->engine->counters().early_bytes, 0u);
 }
 
@@ -430,8 +429,8 @@ TEST_F(Undecided, nothing_but_the_decision_ends_it) {
   end_at_one_of_two(Kind::barrier, 0);
   EXPECT_TRUE(all[0]->engine->has_undecided());
   EXPECT_FALSE(all[ended_]->engine->has_undecided());
-  all[0]->engine->abort(world, 1, Errc::timeout);
-  all[ended_]->engine->abort(world, 1, Errc::timeout);
+  all[0]->engine->abort(world, 1, late);
+  all[ended_]->engine->abort(world, 1, late);
   for (int i = 0; i < 1000; ++i) turn();
   EXPECT_EQ(all[0]->told[0].times, 0u);
   const auto undecided = all[0]->engine->account({{lost_}}).undecided;
@@ -443,7 +442,7 @@ TEST_F(Undecided, nothing_but_the_decision_ends_it) {
   EXPECT_TRUE(all[ended_]->engine->account({{7}}).ended.empty());
   all[0]->engine->settle(ended[0], nullptr);
   ASSERT_TRUE(until([&] { return all_told(); }));
-  EXPECT_TRUE(all[0]->told[0].result);
+  EXPECT_FALSE(all[0]->told[0].why);
   EXPECT_FALSE(all[0]->told[0].is_without_data) << "a barrier has none";
 }
 
@@ -465,7 +464,7 @@ TEST_F(Undecided, it_ends_without_what_no_node_has_kept) {
   EXPECT_EQ(all[ended_]->engine->result_of(key_), nullptr);
   all[0]->engine->settle(all[ended_]->engine->account({{lost_}}).ended.front(), nullptr);
   ASSERT_TRUE(until([&] { return all_told(); }));
-  EXPECT_TRUE(all[0]->told[0].result);
+  EXPECT_FALSE(all[0]->told[0].why);
   EXPECT_TRUE(all[0]->told[0].is_without_data);
 }
 
@@ -487,19 +486,20 @@ TEST_F(EngineTest, one_that_begins_after_the_loss_waits_for_what_was_agreed_on_u
       AfterLoss::asks));
   EXPECT_TRUE(all[0]->engine->take_begun_undecided());
   EXPECT_FALSE(all[0]->engine->take_begun_undecided());
-  all[0]->engine->abort(group, 1, Errc::timeout);
+  all[0]->engine->abort(group, 1, late);
   ASSERT_TRUE(until([&] { return all[0]->told[0].times == 1; }));
   EXPECT_FALSE(lost);
   const auto undecided = all[0]->engine->account({{2}}).undecided;
   ASSERT_EQ(undecided.size(), 1u);
   EXPECT_EQ(undecided[0].after_loss, AfterLoss::asks);
   EXPECT_EQ(undecided[0].first, 0u);
-  all[0]->engine->settle({group, 1, Errc::peer_lost, 0, 2, AfterLoss::goes_on, 1}, nullptr);
+  all[0]->engine->settle({group, 1, Why::lost, 0, 2, AfterLoss::goes_on, 1}, nullptr);
   ASSERT_TRUE(until([&] { return lost.has_value(); }));
   EXPECT_EQ(lost->node, 2u);
   EXPECT_EQ(lost->agreed, AfterLoss::goes_on);
   EXPECT_EQ(lost->first, 1u);
-  EXPECT_EQ(all[0]->engine->account({{2}}).ended.back().after_loss, AfterLoss::goes_on) << "for those that come later";
+  EXPECT_EQ(all[0]->engine->account({{2}}).ended.back().after_loss, AfterLoss::goes_on)
+      << "for those that come later";
 }
 
 /// Of two that have all parts one gives the collective up, and the other has ended it well.
@@ -511,23 +511,24 @@ TEST_F(EngineTest, what_a_member_gives_up_ends_well_where_another_has_ended_it_s
     all[1]->engine->progress();
   }
   ASSERT_EQ(all[1]->told[0].times, 1u);
-  const GivenUp late{world, 1, Errc::timeout};
-  for (const auto& node : all) node->engine->give_up(late);
+  const GivenUp given_up{world, 1, late};
+  for (const auto& node : all) node->engine->give_up(given_up);
   EXPECT_TRUE(all[1]->engine->given_up().empty()) << "it has ended here";
   ASSERT_EQ(all[0]->engine->given_up().size(), 1u);
-  all[0]->engine->abort(world, 1, Errc::invalid);
+  all[0]->engine->abort(world, 1, Why::invalid);
   for (int i = 0; i < 100; ++i) turn();
   EXPECT_EQ(all[0]->told[0].times, 0u);
-  EXPECT_TRUE(all[0]->engine->account({{1}}).undecided[0].error == Errc::peer_lost) << "a loss comes first";
-  const auto here = all[0]->engine->account({{}, {late}}), there = all[1]->engine->account({{}, {late}});
+  EXPECT_TRUE(all[0]->engine->account({{1}}).undecided[0].why == Why::lost) << "a loss comes first";
+  const auto here = all[0]->engine->account({{}, {given_up}}),
+             there = all[1]->engine->account({{}, {given_up}});
   ASSERT_EQ(here.undecided.size(), 1u);
-  EXPECT_EQ(here.undecided[0].error, Errc::timeout);
+  EXPECT_EQ(here.undecided[0].why, late);
   EXPECT_EQ(here.undecided[0].lost, MessageHeader::no_node);
   ASSERT_EQ(there.ended.size(), 1u);
   EXPECT_EQ(there.ended[0].is_well, 1);
   all[0]->engine->settle(there.ended[0], nullptr);
   ASSERT_TRUE(until([&] { return all_told(); }));
-  EXPECT_TRUE(all[0]->told[0].result);
+  EXPECT_FALSE(all[0]->told[0].why);
   EXPECT_TRUE(all[0]->engine->given_up().empty());
 }
 
@@ -538,8 +539,8 @@ TEST_F(EngineTest, what_was_given_up_before_it_begins_waits_and_hears_its_end_wh
   all[0]->begin(other, Kind::barrier, all_nodes(), {});
   for (int i = 0; i < 100; ++i) turn();
   for (const auto& node : all) {
-    node->engine->give_up({world, 1, Errc::timeout});
-    node->engine->give_up({other, 1, Errc::timeout});
+    node->engine->give_up({world, 1, late});
+    node->engine->give_up({other, 1, late});
   }
   all[1]->begin(world, Kind::barrier, all_nodes(), {});
   EXPECT_TRUE(all[1]->engine->take_begun_undecided());
@@ -547,30 +548,28 @@ TEST_F(EngineTest, what_was_given_up_before_it_begins_waits_and_hears_its_end_wh
   EXPECT_EQ(all[1]->told[0].times, 0u) << "all parts are here";
   for (const auto& node : all)
     for (const auto& signature : {world, other})
-      node->engine->settle({signature, 1, Errc::timeout, 0, MessageHeader::no_node, AfterLoss::ends, 0},
-                           nullptr);
+      node->engine->settle({signature, 1, late, 0, MessageHeader::no_node, AfterLoss::ends, 0}, nullptr);
   EXPECT_TRUE(all[1]->engine->given_up().empty());
   all[1]->begin(other, Kind::barrier, all_nodes(), {});
   EXPECT_FALSE(all[1]->engine->take_begun_undecided());
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (const auto& node : all)
-    for (const auto& told : node->told) EXPECT_EQ(told.result.error().code, Errc::timeout);
+    for (const auto& told : node->told) EXPECT_EQ(told.why, late);
 }
 
 TEST_F(EngineTest, a_refusal_of_what_was_given_up_waits_for_its_end) {
   start(2);
   all[0]->begin(world, Kind::barrier, all_nodes(), {});
-  for (const auto& node : all) node->engine->give_up({world, 1, Errc::timeout});
-  std::optional<Errc> why;
-  ASSERT_TRUE(all[1]->engine->refuse(world, all_nodes(), Errc::not_found, [&](const Outcome& outcome) {
-    why = outcome.result.error().code;
-  }));
+  for (const auto& node : all) node->engine->give_up({world, 1, late});
+  std::optional<Why> why;
+  ASSERT_TRUE(all[1]->engine->refuse(world, all_nodes(), unknown,
+                                     [&](const Outcome& outcome) { why = outcome.why; }));
   EXPECT_TRUE(all[1]->engine->take_begun_undecided());
   for (int i = 0; i < 100; ++i) turn();
   EXPECT_FALSE(why);
-  for (const auto& node : all) node->engine->settle({world, 1, Errc::timeout}, nullptr);
+  for (const auto& node : all) node->engine->settle({world, 1, late}, nullptr);
   ASSERT_TRUE(until([&] { return why.has_value() && all_told(); }));
-  EXPECT_EQ(why, Errc::timeout);
+  EXPECT_EQ(why, late);
 }
 
 TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered) {
@@ -634,7 +633,7 @@ TEST_F(EngineTest, noise_from_a_node_that_has_the_key_ends_nothing_of_others) {
   EXPECT_GT(all[1]->engine->counters().malformed, 1000u);
   for (const auto& node : all) node->begin(world, Kind::exchange, all_nodes(), block_of(node->number, 0, 10));
   ASSERT_TRUE(until([&] { return all_told(); }));
-  for (const auto& node : all) EXPECT_TRUE(node->told[0].result);
+  for (const auto& node : all) EXPECT_FALSE(node->told[0].why);
   TearDown();  // before the sendings
 }
 

@@ -19,6 +19,9 @@ namespace weft::collectives {
 
 using Block = std::vector<std::byte>;
 
+/// Reasons of callers.
+inline constexpr Why late{17}, denied{18}, unknown{19};
+
 /// What every member can compute of every other's contribution.
 inline Block block_of(NodeNumber node, std::uint64_t call, std::size_t bytes) {
   Block out(bytes);
@@ -32,7 +35,7 @@ inline Block block_of(NodeNumber node, std::uint64_t call, std::size_t bytes) {
 
 struct Told {
   unsigned times = 0;
-  Result<void> result;
+  std::optional<Why> why;
   std::optional<NodeNumber> lost;
   std::vector<Block> contributions;
   bool is_without_data = false;
@@ -71,7 +74,7 @@ struct EngineNode : mesh::Watcher {
     EXPECT_TRUE(engine->begin(signature, kind, members, std::move(contribution), telling(one)));
     return one;
   }
-  Told& refuse(const Signature& signature, const std::vector<NodeNumber>& members, Errc why,
+  Told& refuse(const Signature& signature, const std::vector<NodeNumber>& members, Why why,
                AfterLoss after_loss = AfterLoss::ends) {
     Told& one = told.emplace_back();
     EXPECT_TRUE(engine->refuse(signature, members, why, telling(one), after_loss));
@@ -82,9 +85,9 @@ struct EngineNode : mesh::Watcher {
   static Done telling(Told& one) {
     return [&one](const Outcome& outcome) {
       ++one.times;
-      one.result = outcome.result;
+      one.why = outcome.why;
       if (outcome.lost) one.lost = outcome.lost->node;
-      if (outcome.result) one.contributions = outcome.contributions;
+      if (!outcome.why) one.contributions = outcome.contributions;
       one.is_without_data = outcome.is_without_data;
     };
   }
@@ -129,7 +132,8 @@ class Engines : public ::testing::Test {
         if (node != nullptr) node->engine->suspend(each);
     for (const auto& node : all)
       for (const auto each : lost)
-        for (const auto& end : node != nullptr ? node->engine->account({{each}}).undecided : std::vector<End>())
+        for (const auto& end :
+             node != nullptr ? node->engine->account({{each}}).undecided : std::vector<End>())
           node->engine->settle(end, nullptr);
   }
   bool until(const std::function<bool()>& done, int turns = 100'000) {

@@ -33,7 +33,7 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
       mark_sent(procs, sent);
       load_came(procs, load, are_all);
     }
-    done({status, false, std::move(others_along)});
+    done({.status = status, .along = std::move(others_along)});
   };
   if (!is_ours()) {
     by_host(procs, directives, bytes_of(procs, load, std::move(cards.blob)), on_end);
@@ -49,10 +49,10 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
   const auto key = exchanges_.begin(
       procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
       [this, procs, load, is_first, on_end, done](const Exchanges::End& exchanged) {
-        auto [status, others, lost, is_without_data] = exchanged;
-        if (lost) return done({status, false, {}, lost});
+        auto [status, is_rival, others, lost, is_without_data] = exchanged;
+        if (lost || is_rival) return done({.status = status, .is_rival = is_rival, .lost = lost});
         // The cards are fetched when they are wanted.
-        if (is_without_data) return done({status, false, {}, {}, true});
+        if (is_without_data) return done({.status = status, .is_without_data = true});
         bool nodes_disagree = status == PMIX_ERR_BAD_PARAM;
         Procs behind;
         std::vector<Along> others_along;
@@ -63,7 +63,9 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
           nodes_disagree |= taken.load.generated != load.generated;
           if (is_first || load.generated) nodes_disagree |= taken.load.cards != load.cards;
         }
-        if (nodes_disagree) return done({status == PMIX_SUCCESS ? PMIX_ERR_BAD_PARAM : status, true});
+        if (nodes_disagree)
+          return done(
+              {.status = status == PMIX_SUCCESS ? PMIX_ERR_BAD_PARAM : status, .nodes_disagree = true});
         const auto ended = [on_end, others_along](pmix_status_t end) { on_end(end, true, others_along); };
         status == PMIX_SUCCESS ? fetch_missing(behind, ended) : ended(status);
       });

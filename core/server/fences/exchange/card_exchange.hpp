@@ -42,6 +42,7 @@ class CardExchange {
   };
   struct End {
     pmix_status_t status;
+    bool is_rival = false;        ///< as Exchanges::End
     bool nodes_disagree = false;  ///< on what travels: all of them know it
     std::vector<Along> along{};   ///< of a group's operation
     std::optional<collectives::Loss> lost{};

@@ -11,36 +11,40 @@ namespace {
 
 using collectives::Kind;
 using collectives::Outcome;
+using collectives::Why;
 
-// Not data::to_status(): the error says why the collective of all nodes has ended, and becomes the status of
-// their fences.
+/// What a server says of the end of an attempt. The engine carries it, and does not read it.
+constexpr Why reason(std::uint8_t number) {
+  return Why(static_cast<std::uint8_t>(Why::of_callers) + number);
+}
+constexpr Why rivals = reason(0);
+
 struct Reason {
   pmix_status_t status;
-  Errc code;
+  Why why;
 };
 constexpr Reason reasons[] = {
-    {PMIX_ERR_TIMEOUT, Errc::timeout},
-    {PMIX_ERR_PROC_ABORTED, Errc::peer_lost},
-    {PMIX_ERR_UNREACH, Errc::unreachable},
-    {PMIX_ERR_OUT_OF_RESOURCE, Errc::no_space},
-    {PMIX_ERR_NOMEM, Errc::no_memory},
-    {PMIX_ERR_BAD_PARAM, Errc::invalid},  // also: some nodes want the cards to travel, others do not
-    {PMIX_ERR_UNPACK_FAILURE, Errc::corrupt},
-    {PMIX_ERR_EXISTS, Errc::again},
-    {PMIX_ERR_NOT_FOUND, Errc::not_found},
-    {PMIX_ERR_NOT_SUPPORTED, Errc::not_supported},
-    {Exchanges::rivals, Errc::type_mismatch},
-    {Exchanges::changed, Errc::outside_scope},
-    {PMIX_GROUP_CONSTRUCT_ABORT, Errc::denied},
+    {PMIX_ERR_PROC_ABORTED, Why::lost},
+    {PMIX_ERR_UNREACH, Why::unreachable},
+    {PMIX_ERR_OUT_OF_RESOURCE, Why::no_space},
+    {PMIX_ERR_NOMEM, Why::no_memory},
+    {PMIX_ERR_BAD_PARAM, Why::invalid},  // also: some nodes want the cards to travel, others do not
+    {PMIX_ERR_BAD_PARAM, rivals},
+    {PMIX_ERR_UNPACK_FAILURE, Why::corrupt},
+    {PMIX_ERR_TIMEOUT, reason(1)},
+    {PMIX_ERR_EXISTS, reason(2)},
+    {PMIX_ERR_NOT_FOUND, reason(3)},
+    {PMIX_ERR_NOT_SUPPORTED, reason(4)},
+    {PMIX_GROUP_CONSTRUCT_ABORT, reason(5)},
 };
-Errc code_of(pmix_status_t why) noexcept {
-  for (const auto& reason : reasons)
-    if (reason.status == why) return reason.code;
-  return Errc::canceled;
+Why why_of(pmix_status_t status) noexcept {
+  for (const auto& each : reasons)
+    if (each.status == status) return each.why;
+  return Why::canceled;
 }
-pmix_status_t status_of(Errc code) noexcept {
-  for (const auto& reason : reasons)
-    if (reason.code == code) return reason.status;
+pmix_status_t status_of(Why why) noexcept {
+  for (const auto& each : reasons)
+    if (each.why == why) return each.status;
   return PMIX_ERROR;
 }
 
@@ -59,7 +63,7 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
     if (is_fence || gone_over_.find(key) != nullptr || gone_over_.find(own) != nullptr)
       return reply(PMIX_SUCCESS, base::encode(RivalReply{RivalReply::Outcome::gone_over}));
     pass_over({rival->own_signature, rival->own_generation});
-    abort(key, rivals);
+    withdraw(key);
     reply(PMIX_SUCCESS, base::encode(RivalReply{}));
   });
 }
@@ -75,7 +79,7 @@ void Exchanges::end_rivals(const Key& key) {
       pass_over(rival);
       // Its members have had that end, and call no more for this one.
       const auto end = cluster_.engine().early_end_of(rival);
-      abort(key, end == Errc::peer_lost ? status_of(*end) : rivals);
+      end == Why::lost ? abort(key, status_of(*end)) : withdraw(key);
     };
     if (node == cluster_.self()) {
       ends();
@@ -105,7 +109,9 @@ void Exchanges::refuse_passed(const Participants& procs) {
   if (passed == nullptr) return;
   const auto begun = attempts(procs);
   const auto end = std::min<collectives::Generation>(*passed, begun + most_rivals);  // more is damage
-  for (auto next = begun; next < end; ++next) static_cast<void>(refuse(procs, rivals, nullptr));
+  for (auto next = begun; next < end; ++next)
+    static_cast<void>(cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), rivals, nullptr,
+                                               procs.after_loss()));
   passed_.erase(procs.signature());
 }
 
@@ -119,12 +125,12 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
   const auto key = std::make_shared<Key>(procs.signature(), 0);
   const auto on_end = [this, key, members, ended = std::move(ended)](const Outcome& outcome) {
     open_.erase(*key);
-    const bool has_data = outcome.result && !outcome.is_without_data;
+    const bool has_data = !outcome.why && !outcome.is_without_data;
     std::vector<Part> others;
     for (std::size_t i = 0; has_data && i < outcome.contributions.size(); ++i)
       if (members[i] != cluster_.self()) others.push_back({members[i], outcome.contributions[i]});
-    const auto status = outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code);
-    ended({status, std::move(others), outcome.lost, outcome.is_without_data});
+    const auto status = outcome.why ? status_of(*outcome.why) : PMIX_SUCCESS;
+    ended({status, outcome.why == rivals, std::move(others), outcome.lost, outcome.is_without_data});
   };
   const auto generation =
       cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier, members,
@@ -155,29 +161,26 @@ std::uint64_t Exchanges::attempts(const Participants& procs) const {
 }
 
 void Exchanges::give_up(const Key& key, pmix_status_t why) {
-  cluster_.engine().give_up({key.first, key.second, code_of(why)});
+  cluster_.engine().give_up({key.first, key.second, why_of(why)});
   cluster_.want_view();
 }
 
 void Exchanges::abort(const Key& key, pmix_status_t why) {
-  cluster_.engine().abort(key.first, key.second, code_of(why));
+  cluster_.engine().abort(key.first, key.second, why_of(why));
 }
 
-bool Exchanges::has_lost_node(const Participants& procs) const {
-  const auto nodes = jobs_.nodes_of(procs);
-  return std::any_of(nodes.begin(), nodes.end(), [this](NodeNumber node) {
-    return node != cluster_.self() && cluster_.fabric().mesh().state(node) == mesh::NodeState::lost;
-  });
+void Exchanges::withdraw(const Key& key) {
+  cluster_.engine().abort(key.first, key.second, rivals);
 }
 
 Result<Exchanges::Key> Exchanges::refuse(const Participants& procs, pmix_status_t why, Ended ended) {
   collectives::Done on_end;
   if (ended)
     on_end = [why, ended = std::move(ended)](const Outcome& outcome) {
-      const auto code = outcome.result ? Errc::os : outcome.result.error().code;
-      ended({code == code_of(why) ? why : status_of(code), {}, outcome.lost, false});
+      const auto said = outcome.why.value_or(Why::canceled);
+      ended({said == why_of(why) ? why : status_of(said), said == rivals, {}, outcome.lost, false});
     };
-  const auto generation = cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), code_of(why),
+  const auto generation = cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), why_of(why),
                                                    std::move(on_end), procs.after_loss());
   if (!generation) return fail(generation.error());
   cluster_.pace().stay_awake();

@@ -67,6 +67,7 @@ class Exchanges {
   };
   struct End {
     pmix_status_t status;
+    bool is_rival = false;     ///< as withdraw(); the status is that of processes that do not agree
     std::vector<Part> others;  ///< what the other nodes contributed, valid during the call
     std::optional<collectives::Loss> lost;
     bool is_without_data;  ///< it has ended well, with a lost node, and no server has what was contributed
@@ -89,21 +90,18 @@ class Exchanges {
   void give_up(const Key& key, pmix_status_t why);
   /// The generation that has begun fails here, and so at all members. None can have finished it.
   void abort(const Key& key, pmix_status_t why);
-  bool has_lost_node(const Participants& procs) const;
   /// The next generation has failed here before it began: it fails at all nodes, as `why` unless another node
   /// has ended it before. ended: as of begin(), or null. Errors: canceled (no collective begins any more).
   Result<Key> refuse(const Participants& procs, pmix_status_t why, Ended ended);
 
   /// Nodes do not agree on the set of an operation: one of the same name and of another set waits for this
-  /// node. Then both end, at all nodes, with `rivals`, and no node that learns of it takes part in either any
-  /// more: it begins with the next generation.
-  static constexpr pmix_status_t rivals = PMIX_ERR_TYPE_MISMATCH;
+  /// node. Then both are withdrawn, and no node that learns of it takes part in either any more: it begins
+  /// with the next generation.
   void end_rivals(const Key& key);
-  /// A collective has ended with `rivals`, or with a lost node, and this node goes on in the one of another
-  /// set.
+  /// It ends at all nodes as one of two rivals.
+  void withdraw(const Key& key);
+  /// A collective has ended as a rival, or with a lost node, and this node goes on in the one of another set.
   void go_over(const Key& key);
-  /// A member has left the group that an operation was of: PMIX_ERR_UNREACH for the members that were in it.
-  static constexpr pmix_status_t changed = PMIX_GROUP_LEFT;
 
   /// A process of another node has died: its node is asked about every exchange with it. False: that was
   /// known.

@@ -53,7 +53,14 @@ void Memberships::leave(const Requester& from, const link::GroupLeave& message) 
   const auto* group = groups_.table().find(message.group);
   if (group == nullptr || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
   ask({Kind::leave, message.group, link::runs_of({from.proc()}), {}, 0},
-      [from](pmix_status_t status, const MadeGroup&) { from.reply(status); });
+      [this, from, name = message.group](pmix_status_t status, const MadeGroup&) {
+        from.reply(status);
+        // With the reply its library forgets the group. It may have been invited anew before that.
+        const auto* now = groups_.table().find(name);
+        if (status == PMIX_SUCCESS && now != nullptr && link::holds(now->members, from.proc()))
+          from.connection->send(link::MessageType::group_change, 0,
+                                link::encode(link::GroupChange{name, now->members, now->context_id}));
+      });
 }
 
 void Memberships::join(const Requester& from, const link::GroupJoin& message) {
@@ -259,8 +266,10 @@ void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::
     return reply(PMIX_ERR_BAD_PARAM, {});
   if (peers_.is_lost(from)) return;
   const auto take_now = [this, changed, reply] {
+    const auto& [name, group, data] = changed.made;
+    const bool has_ended = groups_.table().has_ended(name, group.origin);
     take(changed.made, changed.before);
-    reply(PMIX_SUCCESS, {});
+    reply(has_ended ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, {});
   };
   if (!is_being_made(changed.made.name)) return take_now();
   early_.push_back({changed.made.name, take_now, changed.made.group});
@@ -271,7 +280,8 @@ void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_un
   auto* known = groups_.table().find(made.name);
   if (known != nullptr && known->origin != made.group.origin) {
     // Of two with one name the members have ended one: that which is known here, or the other server is late.
-    if (peers_.by_node(link::procs_of(made.group.members).value_or(Procs())).count(peers_.self()) == 0) return;
+    if (peers_.by_node(link::procs_of(made.group.members).value_or(Procs())).count(peers_.self()) == 0)
+      return;
     known = nullptr;
   }
   if (known != nullptr && known->version >= made.group.version) return;

@@ -6,8 +6,8 @@
 //
 //   PMIx_Group_leave, PMIx_Group_join
 //     -> group_ask to the keeper -> the members' handlers approve, where they are to be asked
-//     -> group_changed to all servers of members, the keeper's last -> PMIX_GROUP_LEFT,
-//        PMIX_GROUP_MEMBERSHIP_UPDATE
+//     -> group_changed to all servers of members, those of new ones behind the others, the keeper's last
+//     -> PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE
 //     -> the reply
 //
 // Keeper    It is part of the group, and named by each version of it: the server where the group was made, as
@@ -218,7 +218,9 @@ class Memberships final : ViewRoomOf<MembersItem> {
   void change(const QueueRef& queue, const Group& group);
   void approve(const QueueRef& queue, const Group& group, pmix_status_t code);
   void apply(const QueueRef& queue);
-  void distribute(const ChangedGroup& changed, const std::function<void()>& taken);
+  void distribute(const ChangedGroup& changed, const std::function<void(bool is_made)>& taken);
+  void tell_all(const std::map<NodeNumber, Procs>& nodes, const std::vector<std::byte>& change,
+                const std::function<void(bool has_ended)>& told);
   void end(const QueueRef& queue, const ChangeReply& reply);
   void conclude(const QueueRef& queue, pmix_status_t status);
   void take_change(NodeNumber from, ChangedGroup changed, const Rpc::Reply& reply);

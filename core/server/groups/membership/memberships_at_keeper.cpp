@@ -123,28 +123,41 @@ void Memberships::apply(const QueueRef& queue) {
   after.series = groups_.next_series();
   const auto by_node = peers_.by_node(link::procs_of(after.members).value_or(Procs()));
   if (by_node.count(peers_.self()) == 0) after.keeper = keeper_after(after);
-  distribute(changed, [this, queue, made = changed.made] {
+  distribute(changed, [this, queue, made = changed.made](bool is_made) {
+    if (!is_made) return conclude(queue, PMIX_ERR_NOT_FOUND);
     end(queue, {ChangeReply::Outcome::decided, PMIX_SUCCESS, made});
   });
 }
 
-/// To the servers of those that were members, and of those that will be. The next change waits for all of
-/// them. This server is the last: where it keeps the group no more all others know that.
-void Memberships::distribute(const ChangedGroup& changed, const std::function<void()>& taken) {
-  auto procs = link::procs_of(changed.made.group.members).value_or(Procs());
-  const auto left = procs_without(changed.before, changed.made.group.members);
-  procs.insert(procs.end(), left.begin(), left.end());
-  auto nodes = peers_.by_node(procs);
-  nodes.erase(peers_.self());
+/// To the servers of those that were members, then to those of new ones. The next change waits for all of
+/// them. This server is the last: where it keeps the group no more all others know that. Where the members of
+/// a server have ended the group a join comes too late: the end has the parts of all, and is on its way.
+void Memberships::distribute(const ChangedGroup& changed, const std::function<void(bool is_made)>& taken) {
+  auto before = peers_.by_node(link::procs_of(changed.before).value_or(Procs()));
+  const auto joined = procs_without(changed.made.group.members, changed.before);
+  auto joining = peers_.by_node(joined);
+  for (const auto& [node, procs] : before) joining.erase(node);
+  for (auto* nodes : {&before, &joining}) nodes->erase(peers_.self());
   const auto body = base::encode(changed);
   const auto take_last = [this, body, taken] {
-    peers_.send(peers_.self(), RequestType::group_changed, body, [taken](pmix_status_t, Bytes) { taken(); });
+    peers_.send(peers_.self(), RequestType::group_changed, body,
+                [taken](pmix_status_t, Bytes) { taken(true); });
   };
-  if (nodes.empty()) return take_last();
-  const auto open = std::make_shared<std::size_t>(nodes.size());
-  for (const auto& [node, of_it] : nodes)
-    peers_.send(node, RequestType::group_changed, body, [open, take_last](pmix_status_t, Bytes) {
-      if (--*open == 0) take_last();
+  tell_all(before, body, [this, joining, is_join = !joined.empty(), body, take_last, taken](bool has_ended) {
+    if (has_ended && is_join) return taken(false);
+    tell_all(joining, body, [take_last](bool) { take_last(); });
+  });
+}
+
+/// told: has it ended at one of them? Perhaps before this returns.
+void Memberships::tell_all(const std::map<NodeNumber, Procs>& nodes, const std::vector<std::byte>& change,
+                           const std::function<void(bool has_ended)>& told) {
+  if (nodes.empty()) return told(false);
+  const auto open = std::make_shared<std::pair<std::size_t, bool>>(nodes.size(), false);
+  for (const auto& [node, procs] : nodes)
+    peers_.send(node, RequestType::group_changed, change, [open, told](pmix_status_t status, Bytes) {
+      open->second |= status == PMIX_ERR_NOT_FOUND;
+      if (--open->first == 0) told(open->second);
     });
 }
 

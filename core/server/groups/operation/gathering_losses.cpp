@@ -163,7 +163,7 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     }
     (open->goes_on_smaller ? going_on : failed).insert(kind);
     if (!open->goes_on_smaller) {
-      fail_for_all(open, OperationEvent::hopeless, Exchanges::changed, proc);
+      fail_for_all(open, OperationEvent::hopeless, PMIX_ERR_UNREACH, proc);
       continue;
     }
     if (const auto* arrival = open->find(proc)) arrival->from.reply(PMIX_ERR_NOT_A_MEMBER);
@@ -183,8 +183,7 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
                             (kind == Operation::Kind::destruct && options.tells_ends) ||
                             !operations.sent_away(name, set_before, true).empty();  // it has them all go on
     if (!is_seen_to && !operations.sent_away(name, set_before, false).empty())
-      fail_for_all(add({.name = name, .set = set_before}), OperationEvent::hopeless, Exchanges::changed,
-                   proc);
+      fail_for_all(add({.name = name, .set = set_before}), OperationEvent::hopeless, PMIX_ERR_UNREACH, proc);
   }
 }
 

@@ -139,13 +139,14 @@ void Operations::watch_rivals() {
 void Operations::exchanged(const OperationRef& operation, CardExchange::End ended) {
   rooms_.groups.table().settle();
   const bool is_withdrawn = ended.status != PMIX_SUCCESS && may_be_called(*operation);
-  if (ended.status == Exchanges::rivals && (is_withdrawn || adjust(*operation))) {
+  if (ended.is_rival && (is_withdrawn || adjust(*operation))) {
     if (operation->key) rooms_.exchanges.go_over(*operation->key);
     return is_withdrawn ? step(operation, OperationEvent::withdrawn) : begin_again(operation);
   }
   if (is_withdrawn) return step(operation, OperationEvent::withdrawn);
   // As on one node, it was no part of this attempt.
-  if (operation->was_over && is_passed_over(ended.status) && !is_of_ended_group(*operation))
+  const bool is_passed_over = ended.is_rival || ended.status == PMIX_ERR_TIMEOUT;
+  if (operation->was_over && is_passed_over && !is_of_ended_group(*operation))
     return step(operation, OperationEvent::passed);
   if (ended.lost && goes_on_after(operation, *ended.lost)) return;
   if (ended.is_without_data && carries_parts(*operation)) ended.status = PMIX_ERR_LOST_CONNECTION;
@@ -156,17 +157,10 @@ void Operations::exchanged(const OperationRef& operation, CardExchange::End ende
   if (operation->arrived.empty()) rooms_.groups.drop(operation->name.group);
 }
 
-/// An attempt of it has failed. why: as the nodes call it.
+/// An attempt of it has failed.
 void Operations::fail(const OperationRef& operation, pmix_status_t why) {
-  if (why == Exchanges::changed) why = PMIX_ERR_UNREACH;
-  if (why == Exchanges::rivals) why = PMIX_ERR_BAD_PARAM;
   step(operation, owe(*operation, why) ? OperationEvent::owed : OperationEvent::failed, {why});
   if (operation->arrived.empty()) rooms_.groups.drop(operation->name.group);
-}
-
-/// Members of other nodes alone have tried, and have had such an end, where this node comes later.
-bool Operations::is_passed_over(pmix_status_t status) noexcept {
-  return status == PMIX_ERR_TIMEOUT || status == Exchanges::rivals;
 }
 
 /// In the order of the nodes, and behind them the members that were lost with theirs.

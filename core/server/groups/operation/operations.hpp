@@ -120,7 +120,7 @@ class Operations {
   void refuse(const OperationRef& operation, pmix_status_t why);
   void refuse_attempt(const OperationRef& operation, pmix_status_t why);
   void begin_again(const OperationRef& operation);
-  static bool is_passed_over(pmix_status_t status) noexcept;
+  static bool is_others_alone(const Exchanges::End& ended, pmix_status_t why) noexcept;
   bool carries_parts(const Operation& operation) const;
   bool adjust(Operation& operation);
   bool is_of_ended_group(const Operation& operation) const;

@@ -44,14 +44,15 @@ void Operations::lose_member(const OperationName& fence, const Procs& now, const
     const bool is_of_it = operation->name.group == group && is_of_members(*operation) && operation->key;
     if (!is_of_it || operation->name.series == fence.series || !events::covers(operation->set, gone))
       continue;
-    const auto status = operation->goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
     const auto key = *operation->key;
     rooms_.exchanges.ask(Exchanges::name_of(*operation->participants, key.second), *node,
-                         [this, operation, key, status](const FencePart* part) {
+                         [this, operation, key](const FencePart* part) {
                            const bool has_come = part != nullptr && part->state == FencePart::State::entered;
                            const bool is_open =
                                operation->state == OperationState::with_nodes && operation->key == key;
-                           if (!has_come && is_open) rooms_.exchanges.abort(key, status);
+                           if (has_come || !is_open) return;
+                           operation->goes_on_smaller ? rooms_.exchanges.withdraw(key)
+                                                      : rooms_.exchanges.abort(key, PMIX_ERR_UNREACH);
                          });
   }
 }
@@ -74,7 +75,7 @@ bool Operations::goes_over_to(const OperationName& name) {
     return each.state == OperationState::with_nodes && each.name == name && each.name.series != name.series &&
            is_of_members(each) && !each.arrived.empty() && each.key;
   });
-  if (open) rooms_.exchanges.abort(*open->key, Exchanges::rivals);
+  if (open) rooms_.exchanges.withdraw(*open->key);
   return open != nullptr;
 }
 
@@ -89,7 +90,7 @@ void Operations::refuse_before(const Operation& operation, collectives::Generati
 /// It has failed here. True: it is to fail among the members that there are now, too.
 bool Operations::owe(Operation& operation, pmix_status_t why) {
   const bool is_of_nodes = is_of_members(operation) && has_other_nodes(operation.set);
-  if (!is_of_nodes || is_passed_over(why) || operation.is_owed) return false;
+  if (!is_of_nodes || why == PMIX_ERR_TIMEOUT || operation.is_owed) return false;
   const auto* group = rooms_.groups.table().find(operation.name.group);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
   if (!members) return false;
@@ -109,7 +110,7 @@ bool Operations::may_refuse(const Participants& participants) const {
 void Operations::refuse_next(const Participants& participants, pmix_status_t why) {
   static_cast<void>(
       rooms_.exchanges.refuse(participants, why, [this, participants, why](const Exchanges::End& ended) {
-        if (ended.status != why && is_passed_over(ended.status)) refuse_next(participants, why);
+        if (is_others_alone(ended, why)) refuse_next(participants, why);
       }));
 }
 

@@ -87,13 +87,17 @@ void Operations::refuse_attempt(const OperationRef& operation, pmix_status_t why
           operation->lost_nodes.insert(ended.lost->node);
           leave_out_lost(*operation);
         }
-        if (goes_on || (ended.status != why && is_passed_over(ended.status)))
-          return refuse_attempt(operation, why);
+        if (goes_on || is_others_alone(ended, why)) return refuse_attempt(operation, why);
         // Where it is owed, what has called here has that end, at all nodes.
         fail(operation, is_by_loss || operation->is_owed ? why : ended.status);
       });
   if (!key) return fail(operation, why);
   operation->key = *key;
+}
+
+/// Members of other nodes have tried alone, and have had such an end, where this node comes later.
+bool Operations::is_others_alone(const Exchanges::End& ended, pmix_status_t why) noexcept {
+  return ended.is_rival || (ended.status == PMIX_ERR_TIMEOUT && ended.status != why);
 }
 
 Procs Operations::members_on(NodeNumber node, const Procs& set) const {

@@ -9,22 +9,23 @@ namespace {
 
 using CollectiveEnd = collectives::End;
 using collectives::Signature;
+using collectives::Why;
 
 constexpr Signature one_signature{1, 1}, other_signature{2, 2};
 
 CollectiveEnd is_undecided(const Signature& of, NodeNumber lost) {
-  return {of, 1, Errc::peer_lost, 0, lost};
+  return {of, 1, Why::lost, 0, lost};
 }
 CollectiveEnd ended_well(const Signature& of) {
   return {.signature = of, .generation = 1, .is_well = 1};
 }
-CollectiveEnd has_failed(const Signature& of, Errc why) {
-  return {.signature = of, .generation = 1, .error = why};
+CollectiveEnd has_failed(const Signature& of, Why why) {
+  return {.signature = of, .generation = 1, .why = why};
 }
 
 TEST(Views, what_has_ended_well_anywhere_ends_well_everywhere) {
   const auto decisions = Views::decide({{0, {{{is_undecided(one_signature, 3)}, {}}}},
-                                        {1, {{{}, {has_failed(one_signature, Errc::timeout)}}}},
+                                        {1, {{{}, {has_failed(one_signature, Why::of_callers)}}}},
                                         {2, {{{}, {ended_well(one_signature)}}}},
                                         {4, {{{}, {ended_well(one_signature)}}}}});
   ASSERT_EQ(decisions.size(), 1u);
@@ -33,11 +34,11 @@ TEST(Views, what_has_ended_well_anywhere_ends_well_everywhere) {
 }
 
 TEST(Views, what_has_failed_somewhere_fails_so) {
-  const auto decisions = Views::decide(
-      {{0, {{{is_undecided(one_signature, 3)}, {}}}}, {1, {{{}, {has_failed(one_signature, Errc::invalid)}}}}});
+  const auto decisions = Views::decide({{0, {{{is_undecided(one_signature, 3)}, {}}}},
+                                        {1, {{{}, {has_failed(one_signature, Why::invalid)}}}}});
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].end.is_well, 0);
-  EXPECT_EQ(decisions[0].end.error, Errc::invalid);
+  EXPECT_EQ(decisions[0].end.why, Why::invalid);
 }
 
 TEST(Views, what_has_ended_nowhere_fails_with_the_lowest_of_the_lost) {
@@ -46,14 +47,14 @@ TEST(Views, what_has_ended_nowhere_fails_with_the_lowest_of_the_lost) {
                      {1, {{{is_undecided(one_signature, 3)}, {ended_well(Signature{9, 9})}}}}});
   ASSERT_EQ(decisions.size(), 2u);
   EXPECT_EQ(decisions[0].end.lost, 3u);
-  EXPECT_EQ(decisions[0].end.error, Errc::peer_lost);
+  EXPECT_EQ(decisions[0].end.why, Why::lost);
   EXPECT_EQ(decisions[1].end.lost, 5u);
 }
 
 TEST(Views, the_highest_that_a_server_asks_for_is_what_follows_a_loss) {
   using collectives::AfterLoss;
   const auto asks_for = [](AfterLoss what, NodeNumber here) {
-    return CollectiveEnd{one_signature, 1, Errc::peer_lost, 0, 3, what, here};
+    return CollectiveEnd{one_signature, 1, Why::lost, 0, 3, what, here};
   };
   const auto decisions = Views::decide({{1, {{{asks_for(AfterLoss::fails, 1)}, {}}}},
                                         {2, {{{asks_for(AfterLoss::asks, 2)}, {}}}},
@@ -65,8 +66,8 @@ TEST(Views, the_highest_that_a_server_asks_for_is_what_follows_a_loss) {
 
 TEST(Views, what_was_agreed_on_for_others_holds_for_a_server_that_comes_late) {
   using collectives::AfterLoss;
-  const CollectiveEnd agreed{one_signature, 1, Errc::peer_lost, 0, 3, AfterLoss::fails, 0};
-  const CollectiveEnd late{one_signature, 1, Errc::peer_lost, 0, 3, AfterLoss::goes_on, 2};
+  const CollectiveEnd agreed{one_signature, 1, Why::lost, 0, 3, AfterLoss::fails, 0};
+  const CollectiveEnd late{one_signature, 1, Why::lost, 0, 3, AfterLoss::goes_on, 2};
   const auto decisions = Views::decide({{0, {{{}, {agreed}}}}, {2, {{{late}, {}}}}});
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].end.after_loss, AfterLoss::fails);
