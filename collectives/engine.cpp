@@ -62,6 +62,10 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   c.contributions[number(c.me)] = std::move(contribution);
   const auto generation = c.generation;
 
+  if (const auto why = past_.why_of(c.key())) {
+    end(c, *why, std::nullopt);
+    return generation;
+  }
   const auto lost = lost_member_of(c);
   if ((lost || is_given_up(c.key())) && waits_for_view(c)) return generation;
   if (lost) {
@@ -98,6 +102,10 @@ Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNu
   c.after_loss = after_loss;
   c.is_refused = true;
   const auto generation = c.generation;
+  if (const auto was = past_.why_of(c.key())) {
+    end(c, *was, std::nullopt);
+    return generation;
+  }
   const auto arbiter = c.members.front();
   const auto early = early_.take(c.key());
   const auto end = std::find_if(early.messages.begin(), early.messages.end(), [](const auto& message) {
@@ -300,13 +308,17 @@ void Engine::give_up(const GivenUp& what) {
 
 std::vector<GivenUp> Engine::given_up() const {
   std::vector<GivenUp> out;
-  for (const auto& [key, why] : given_up_) out.push_back({key.first, key.second, why});
+  for (const auto& [key, why] : given_up_)
+    if (open_.count(key) != 0) out.push_back({key.first, key.second, why});
   return out;
 }
 
-Engine::Account Engine::account(const Unsettled& of) const {
+Engine::Account Engine::account(const Unsettled& of) {
   std::map<Key, Why> given_up;
   for (const auto& each : of.given_up) given_up.emplace(Key{each.signature, each.generation}, each.why);
+  std::erase_if(given_up_, [&](const auto& each) {
+    return open_.count(each.first) == 0 && given_up.count(each.first) == 0;
+  });
   const auto first_lost = [&](const Collective& c) {
     const auto first =
         std::find_if(of.lost.begin(), of.lost.end(), [&](NodeNumber n) { return c.index_of(n).has_value(); });
@@ -349,8 +361,8 @@ void Engine::settle(const End& how, Contributions* contributions) {
   end(c, std::nullopt, std::nullopt);
 }
 
-/// A node that begins it asks for its end, but that of one that was given up. Those that wait in another one of that name hear that this one has
-/// failed; where it goes on as another they meet there.
+/// A node that begins it asks for its end; that of one that was given up is remembered. Those that wait in
+/// another one of that name hear that this one has failed; where it goes on as another they meet there.
 void Engine::settle_early(const End& how) {
   const Key key{how.signature, how.generation};
   const bool goes_on = how.after_loss >= AfterLoss::asks || how.first == MessageHeader::no_node;
@@ -359,8 +371,8 @@ void Engine::settle_early(const End& how) {
   const bool is_rival = like != open_.end() && like->first.first.high == how.signature.high;
   // In the place of an end that a node has said which is lost since.
   const bool has_come = !early_.take(key).messages.empty();
-  const bool is_given_up = how.lost == MessageHeader::no_node;
-  early_.end(key, how.first, how.why, is_rival || has_come || is_given_up);
+  early_.end(key, how.first, how.why, is_rival || has_come);
+  if (how.lost == MessageHeader::no_node) past_.add(how, {}, {});
 }
 
 std::vector<Engine::Rival> Engine::rivals_of(const Signature& signature) const {

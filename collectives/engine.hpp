@@ -18,8 +18,8 @@
 //                 |-- abort, end --> all members
 //
 // Giving up A member whose part is with the others may not end it by itself, as one of them may have ended it
-//           well: a time-out suspends it, as a loss does. The other members suspend it where they hear of that
-//           (give_up()), also before they have begun it.
+//           well: a time-out suspends it, as a loss does. The other members suspend it, too, where they hear
+//           of that (give_up()), also before they have begun it.
 // Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So
 //           at a node that knows of the loss it is suspended: no message ends it any more, settle() does,
 //           with what its survivors have agreed on (account(), result_of()). A collective that
@@ -94,7 +94,7 @@ class Engine {
   using Key = Collective::Key;
   /// A member has given it up: it is suspended, here too, until settle(). No effect if it has ended.
   void give_up(const GivenUp& what);
-  /// Of these what is not settled yet.
+  /// Of these what is open here.
   std::vector<GivenUp> given_up() const;
   /// The node is lost: what is open with it is suspended from here on. Again: no effect.
   void suspend(NodeNumber lost) noexcept;
@@ -107,7 +107,8 @@ class Engine {
         undecided;           ///< those that are suspended: as failed with the first lost member, or given up
     std::vector<End> ended;  ///< the latest ends (past.hpp)
   };
-  Account account(const Unsettled& of) const;
+  /// What has been given up, has not begun here, and is not among these, is forgotten.
+  Account account(const Unsettled& of);
   /// The contributions to a collective that has ended well, as long as they are kept; null: they are not.
   const Contributions* result_of(const Key& key) const {
     return past_.contributions_of(key.first, key.second);

@@ -37,15 +37,14 @@ enum class AfterLoss : std::uint8_t {
 
 /// Why a collective has failed.
 enum class Why : std::uint8_t {
-  lost,         ///< a member
-  canceled,     ///< this engine ends
-  invalid,      ///< members do not agree on what it is
-  corrupt,      ///< a member has sent what is none of it
-  no_space,     ///< for what has come early
-  no_memory,    ///< the same
-  unreachable,  ///< something could not be sent
-  of_callers =
-      16,  ///< from here on: reasons of those that begin collectives, which the engine carries and does not read
+  lost,             ///< a member
+  canceled,         ///< this engine ends
+  invalid,          ///< members do not agree on what it is
+  corrupt,          ///< a member has sent what is none of it
+  no_space,         ///< for what has come early
+  no_memory,        ///< the same
+  unreachable,      ///< something could not be sent
+  of_callers = 16,  ///< from here on: reasons of callers, which the engine carries and does not read
 };
 
 template <class Archive>

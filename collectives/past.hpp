@@ -2,6 +2,7 @@
 // How the latest collectives have ended at this node: another node may have one of them open with a lost
 // member, and ask.
 //
+// P0  Also those of collectives that have not begun here, where a view has said so: they end so when they do.
 // P1  The ends of a signature since the last that was well are kept: a member that begins a later generation
 //     has ended all before it.
 // P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. The

@@ -35,5 +35,9 @@ bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
 std::optional<std::uint64_t> place_in(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
 /// Errors: corrupt (more processes than any job has).
 Result<Procs> procs_of(const RankRuns& runs);
+/// The same of runs that are checked; none in place of an error.
+inline Procs procs_or_none(const RankRuns& runs) {
+  return procs_of(runs).value_or(Procs());
+}
 
 }  // namespace weft::link

@@ -160,8 +160,8 @@ class Drawer {
     out.asks = dice_.one_in(4);
     out.differs = dice_.one_in(2);
     out.refuses = out.asks && dice_.one_in(3);
-    // Processes that know the name alone: where something is lost, what others have called by it before may be
-    // taken for their group.
+    // Processes that know the name alone: where something is lost, what others have called by it before may
+    // be taken for their group.
     const bool is_alone = before.members.empty() || !loses_;
     if (!is_plain_ && is_alone && dice_.one_in(4)) {
       out.leaders = dice_.between(1, 2);

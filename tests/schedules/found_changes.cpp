@@ -199,8 +199,8 @@ Schedule fence_that_a_node_has_not_known() {
   return out;
 }
 
-/// The end of a group of the members before beside one that has joined and is lost, and a node whose member has
-/// ended knows the new members.
+/// Members end a group beside one that has joined and is lost, and a node whose member has ended knows the
+/// new members.
 Schedule destruct_beside_a_join_that_is_lost() {
   auto out = on(5, 1, 503023895, 200000);
   out.operations = {
@@ -356,6 +356,31 @@ Schedule invitation_of_a_process_that_leaves() {
   return out;
 }
 
+/// The keeper leaves its group, and is lost before all have heard which one follows.
+Schedule leave_that_names_a_keeper() {
+  auto out = on(3, 2, 801058811, 200000);
+  out.operations = {{.kind = Kind::construct,
+                     .members = {1, 2, 3, 4},
+                     .pauses = {us(0), us(0), us(26), us(0)},
+                     .group = "group0",
+                     .differs = true},
+                    {.kind = Kind::fence_group,
+                     .members = {1, 2, 3, 4},
+                     .pauses = {us(0), us(25), us(0), us(0)},
+                     .group = "group0"},
+                    {.kind = Kind::fence_job,
+                     .members = {0, 1, 2, 3, 4, 5},
+                     .pauses = {us(57), us(0), us(0), us(0), us(34), us(32)},
+                     .collects = true},
+                    {.kind = Kind::leave, .members = {1}, .pauses = {us(0)}, .group = "group0"},
+                    {.kind = Kind::destruct,
+                     .members = {1, 2, 3, 4},
+                     .pauses = {us(0), us(8), us(38), us(0)},
+                     .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 0, us(932)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_changes() {
@@ -378,7 +403,8 @@ std::vector<Found> found_changes() {
           {"a change comes to the next group of its name", change_of_a_group_before()},
           {"late callers decide for those that called before", fence_that_is_owed_with_a_loss()},
           {"a group comes back after its end", join_of_an_ended_group()},
-          {"a process forgets the group that it has joined again", invitation_of_a_process_that_leaves()}};
+          {"a process forgets the group that it has joined again", invitation_of_a_process_that_leaves()},
+          {"some do not hear of the leave that names the next keeper", leave_that_names_a_keeper()}};
 }
 
 }  // namespace weft::schedules

@@ -201,7 +201,7 @@ Schedule construct_of_a_group_that_is_there() {
   return out;
 }
 
-/// Two nodes give an attempt up at a time, one before its part is with the others, so that it has ended there.
+/// Two nodes give an attempt up at a time, one before its part is with the others: there it has ended.
 Schedule time_out_at_two_nodes() {
   auto out = on(2, 3, 710002095, 5000);
   out.operations = {{.kind = Kind::construct,
@@ -226,6 +226,25 @@ Schedule time_out_at_two_nodes() {
   return out;
 }
 
+/// A member leaves and ends at once: a fence fails for either, and later calls are in another one.
+Schedule fence_of_a_member_that_leaves_and_ends() {
+  auto out = on(6, 1, 812005749, 5000);
+  out.operations = {{.kind = Kind::construct,
+                     .members = {0, 1, 2, 4, 5},
+                     .pauses = {us(0), us(0), us(0), us(0), us(48)},
+                     .group = "group0",
+                     .asks = true,
+                     .differs = true,
+                     .timeout = 3},
+                    {.kind = Kind::leave, .members = {2}, .pauses = {us(0)}, .group = "group0"},
+                    {.kind = Kind::fence_group,
+                     .members = {0, 1, 2, 4, 5},
+                     .pauses = {us(0), us(0), us(0), us(0), us(0)},
+                     .group = "group0"}};
+  out.faults = {{Fault::Kind::process_ends, 2, us(72)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_operations() {
@@ -238,7 +257,8 @@ std::vector<Found> found_operations() {
           {"a construct is the rival of the one before", construct_that_follows_a_loss()},
           {"a construct that two nodes refuse has two ends", construct_that_two_nodes_refuse()},
           {"a construct fails without a reason", construct_of_a_group_that_is_there()},
-          {"a time-out waits for ever at one of two nodes", time_out_at_two_nodes()}};
+          {"a time-out waits for ever at one of two nodes", time_out_at_two_nodes()},
+          {"the ends of two fences are taken for one", fence_of_a_member_that_leaves_and_ends()}};
 }
 
 }  // namespace weft::schedules

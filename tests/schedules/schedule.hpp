@@ -96,8 +96,8 @@ struct Bounds {
   std::uint32_t most_nodes = 4, most_ranks_a_node = 3, most_operations = 8;
   std::uint32_t most_faults = 3;
   bool draws_pauses = false;
-  bool is_plain =
-      false;  ///< where something is lost no bootstraps, names of groups that have ended, time-outs of collectives
+  /// Where something is lost no bootstraps, no names of groups that have ended, no time-outs of collectives.
+  bool is_plain = false;
 };
 
 /// What messages and reads cost in a drawn schedule, without jitter.

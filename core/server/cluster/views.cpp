@@ -233,7 +233,7 @@ std::vector<Views::Decision> Views::decide(const std::map<NodeNumber, Report>& r
 
 // ---- the others
 
-Views::Report Views::report(const collectives::Unsettled& about) const {
+Views::Report Views::report(const collectives::Unsettled& about) {
   Report out{engine_.account(about)};
   for (const auto* room : rooms_) out.rooms.push_back(room->report());
   return out;

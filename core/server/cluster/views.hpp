@@ -118,7 +118,7 @@ class Views {
   bool has_undecided() const;
   void install(const Installation& installation);
   void fetch(const Decision& decision);
-  Report report(const collectives::Unsettled& about) const;
+  Report report(const collectives::Unsettled& about);
 
   Loop& loop_;
   const NodeNumber self_, nodes_;
@@ -138,7 +138,7 @@ class Views {
   /// What other servers have given up, and may have ended here, until a view has been about it.
   std::map<collectives::Engine::Key, collectives::Why> wanted_;
   std::vector<collectives::GivenUp> asked_;  ///< what the last view was about, of these
-  std::set<NodeNumber> silent_;  ///< have not reported
+  std::set<NodeNumber> silent_;              ///< have not reported
   std::map<NodeNumber, Report> reports_;
 };
 

@@ -11,9 +11,9 @@
 namespace weft::server {
 
 enum class FenceState : std::uint8_t {
-  gathering,   ///< local members arrive at the open generation
-  exchanging,  ///< all have; the collective between the servers is under way
-  by_host,     ///< the same, and the host does it: it cannot be stopped
+  gathering,          ///< local members arrive at the open generation
+  exchanging,         ///< all have; the collective between the servers is under way
+  by_host,            ///< the same, and the host does it: it cannot be stopped
   abandoned_by_host,  ///< the generation has failed here while the host has it, whose answer is awaited
 };
 enum class FenceEvent : std::uint8_t {

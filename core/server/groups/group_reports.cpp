@@ -21,7 +21,7 @@ void GroupReports::each_kept(const SeeWait& see) const {
 /// As this node sees it.
 FencePart GroupReports::part_of(const KeptWait& wait) const {
   const auto operation = to_text(wait.name.operation);
-  auto out = local_part(rooms_.jobs, link::procs_of(wait.name.procs).value_or(Procs()), wait.name,
+  auto out = local_part(rooms_.jobs, link::procs_or_none(wait.name.procs), wait.name,
                         [&](const Job& job, std::uint32_t local) {
                           const auto proc = link::make_proc(job.nspace, job.rank_of(local));
                           return wait.has_come(proc) && !rooms_.questions.is_asked(proc, operation);
@@ -44,7 +44,7 @@ std::vector<Fences::Waiting> GroupReports::waiting_for(std::chrono::seconds limi
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(rooms_.loop.now() - wait.since);
     if (wait.is_reported || age < limit) return;
     wait.is_reported = true;
-    const auto by_node = rooms_.peers.by_node(link::procs_of(wait.name.procs).value_or(Procs()));
+    const auto by_node = rooms_.peers.by_node(link::procs_or_none(wait.name.procs));
     const bool is_between_nodes = by_node.size() > by_node.count(rooms_.peers.self());
     out.push_back({part_of(wait), age, is_between_nodes, true, wait.also});
   });

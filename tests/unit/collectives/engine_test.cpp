@@ -549,12 +549,25 @@ TEST_F(EngineTest, what_was_given_up_before_it_begins_waits_and_hears_its_end_wh
   for (const auto& node : all)
     for (const auto& signature : {world, other})
       node->engine->settle({signature, 1, late, 0, MessageHeader::no_node, AfterLoss::ends, 0}, nullptr);
-  EXPECT_TRUE(all[1]->engine->given_up().empty());
+  for (const auto& node : all) EXPECT_TRUE(node->engine->given_up().empty());
   all[1]->begin(other, Kind::barrier, all_nodes(), {});
   EXPECT_FALSE(all[1]->engine->take_begun_undecided());
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (const auto& node : all)
     for (const auto& told : node->told) EXPECT_EQ(told.why, late);
+}
+
+/// As a node that is no member of it: another view is about others.
+TEST_F(EngineTest, what_was_given_up_and_has_not_begun_is_forgotten_with_the_next_view) {
+  start(2);
+  all[1]->engine->give_up({world, 1, late});
+  EXPECT_TRUE(all[1]->engine->given_up().empty()) << "it has not begun";
+  static_cast<void>(all[1]->engine->account({{}, {{world, 1, late}}}));
+  static_cast<void>(all[1]->engine->account({}));
+  for (const auto& node : all) node->begin(world, Kind::barrier, all_nodes(), {});
+  EXPECT_FALSE(all[1]->engine->take_begun_undecided());
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  for (const auto& node : all) EXPECT_FALSE(node->told[0].why);
 }
 
 TEST_F(EngineTest, a_refusal_of_what_was_given_up_waits_for_its_end) {

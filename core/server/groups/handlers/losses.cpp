@@ -7,14 +7,6 @@
 #include "core/events/range.hpp"
 
 namespace weft::server {
-namespace {
-
-Procs procs_or_none(const link::RankRuns& runs) {
-  auto procs = link::procs_of(runs);
-  return procs ? std::move(*procs) : Procs();
-}
-
-}  // namespace
 
 struct Losses::Case {
   Loss loss;
@@ -47,7 +39,7 @@ void Losses::decide_each(Loss loss, Procs procs, Decided decided) {
 
 void Losses::decide(Loss loss, Decided decided) {
   const auto open = std::make_shared<Case>(Case{std::move(loss), std::move(decided)});
-  auto nodes = jobs_.nodes_of(procs_or_none(open->loss.construct.procs));
+  auto nodes = jobs_.nodes_of(link::procs_or_none(open->loss.construct.procs));
   if (nodes.size() < 2)
     nodes = {peers_.self()};  // also where a host knows the other nodes, and this server has no way there
   open->left = nodes.size();
@@ -68,7 +60,8 @@ void Losses::collected(const CaseRef& open) {
 
 void Losses::elect(const CaseRef& open) {
   questions_.ask_all(
-      procs_or_none(open->facts.arrived), [open] { return question(*open, {PMIX_GROUP_LEADER_FAILED}); },
+      link::procs_or_none(open->facts.arrived),
+      [open] { return question(*open, {PMIX_GROUP_LEADER_FAILED}); },
       [this, open](const std::vector<Questions::Vote>& votes) { elected(open, votes); });
 }
 
@@ -79,7 +72,7 @@ void Losses::elected(const CaseRef& open, const std::vector<Questions::Vote>& vo
   open->elected = std::move(election.leaders);
   for (const auto& run : link::runs_of(open->elected)) open->facts.leaders.push_back(run);
   events_.tell_leader(open->loss.group, is_led ? &open->elected.front() : nullptr, open->loss.proc,
-                      procs_or_none(open->facts.arrived));
+                      link::procs_or_none(open->facts.arrived));
   if (open->loss.is_member) return open->decided({PMIX_SUCCESS, open->elected});
   ask(open);
 }
@@ -87,7 +80,7 @@ void Losses::elected(const CaseRef& open, const std::vector<Questions::Vote>& vo
 void Losses::ask(const CaseRef& open) {
   const auto& asked = open->facts.leaders.empty() ? open->facts.arrived : open->facts.leaders;
   questions_.ask_all(
-      procs_or_none(asked),
+      link::procs_or_none(asked),
       [open] {
         return question(*open, {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_MEMBER_FAILED});
       },
@@ -108,7 +101,7 @@ void Losses::ask(const CaseRef& open) {
 /// A handler has given it up for all. Those that have called hear of it besides the status of their calls.
 void Losses::abort(const CaseRef& open) {
   events_.tell_abort(open->loss.group, open->loss.proc, PMIX_GROUP_CONSTRUCT_ABORT,
-                     procs_or_none(open->facts.arrived));
+                     link::procs_or_none(open->facts.arrived));
   open->decided({PMIX_GROUP_CONSTRUCT_ABORT});
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 /// Of two servers that know of different ones: those of the one that knows the most come first.
 link::RankRuns all_of(const link::RankRuns& some, const link::RankRuns& others) {
-  auto procs = link::procs_of(some).value_or(Procs());
-  auto more = link::procs_of(others).value_or(Procs());
+  auto procs = link::procs_or_none(some);
+  auto more = link::procs_or_none(others);
   if (more.size() > procs.size()) std::swap(procs, more);
   procs.insert(procs.end(), more.begin(), more.end());
   return link::runs_of(link::each_once(procs));

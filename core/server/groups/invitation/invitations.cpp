@@ -60,7 +60,7 @@ void Invitations::adopt(const InvitationItem& item) {
   invitation->group = told.group;
   invitation->leader = invitation->inviter = told.leader;
   invitation->terms = told.terms;
-  for (const auto& proc : link::procs_of(told.members).value_or(Procs())) {
+  for (const auto& proc : link::procs_or_none(told.members)) {
     const auto node = peers_.node_of(proc);
     if (node && !peers_.is_gone(*node)) invitation->nodes.insert(*node);
     const bool may_come = node && !peers_.is_gone(*node) && link::holds(told.invited, proc);

@@ -201,8 +201,7 @@ void Invited::end(const InvitationEnd& end) {
   if (!end.made) events_.tell_abort(group, end.leader, end.status, told);
   // Also for members that have ended since: this node takes part in what the group does without them.
   const bool has_members =
-      end.made &&
-      !peers_.by_node(link::procs_of(end.made->group.members).value_or(Procs()))[peers_.self()].empty();
+      end.made && !peers_.by_node(link::procs_or_none(end.made->group.members))[peers_.self()].empty();
   if (has_members) groups_.take(*end.made);
   for (const auto& each : joining) this->end(each, end);
   memberships_.take_early(group);

@@ -343,7 +343,7 @@ bool Bootstraps::may_be_one(const BootstrapEnd& end, const BootstrapEnd& behind)
   if (end.has_leaders) return false;
   const bool is_alike = end.leaders == 0 || behind.leaders == 0 || end.leaders == behind.leaders;
   if (is_alike && !behind.has_leaders) return true;
-  const auto callers = link::procs_of(end.callers).value_or(Procs());
+  const auto callers = link::procs_or_none(end.callers);
   return end.leaders == 0 && std::any_of(callers.begin(), callers.end(), [&](const pmix_proc_t& proc) {
            return link::holds(behind.members, proc);
          });

@@ -87,7 +87,7 @@ void Bootstraps::watch() {
 
 void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
   const auto name = name_of(group, boot);
-  const auto by_node = peers_.by_node(link::procs_of(name.procs).value_or(Procs()));
+  const auto by_node = peers_.by_node(link::procs_or_none(name.procs));
   for (const auto& [node, procs] : by_node) {
     if (node == peers_.self()) continue;
     peers_.send(node, RequestType::group_part, encode(name), PeerCalls::expect<PartReply>([this](auto reply) {

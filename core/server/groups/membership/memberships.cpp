@@ -12,7 +12,7 @@ namespace weft::server {
 using Kind = ChangeRequest::Kind;
 
 Procs procs_without(const link::RankRuns& procs, const link::RankRuns& others) {
-  auto out = link::procs_of(procs).value_or(Procs());
+  auto out = link::procs_or_none(procs);
   std::erase_if(out, [&](const pmix_proc_t& proc) { return link::holds(others, proc); });
   return out;
 }
@@ -173,7 +173,7 @@ bool Memberships::is_being_made(const std::string& group) const {
 
 /// Of the first in the order of members that is there; none is: the same as now.
 NodeNumber Memberships::keeper_after(const Group& group) const {
-  for (const auto& proc : link::procs_of(group.members).value_or(Procs()))
+  for (const auto& proc : link::procs_or_none(group.members))
     if (const auto node = peers_.node_of(proc); node && !peers_.is_gone(*node)) return *node;
   return group.keeper;
 }
@@ -189,6 +189,7 @@ bool Memberships::has_undecided() const {
 }
 
 /// A group as it was made has the same members everywhere: it needs a keeper only where a request is about it.
+/// A later version whose maker is lost may not have come to all.
 /// A change that has come too early here is known here.
 std::vector<MembersItem> Memberships::items() const {
   using Key = std::pair<std::string, std::uint64_t>;
@@ -218,7 +219,9 @@ std::vector<MembersItem> Memberships::items() const {
       group.keeper = keeper_after(group);
       ++group.version;
     }
-    out.push_back({is_next || awaited.count(key) != 0, is_next, key.first, std::move(group)});
+    const bool may_be_news = is_next || (group.version > 1 && peers_.is_gone(group.maker));
+    if (may_be_news) group.maker = group.keeper;
+    out.push_back({may_be_news || awaited.count(key) != 0, is_next, key.first, std::move(group)});
   }
   return out;
 }
@@ -280,10 +283,10 @@ void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_un
   auto* known = groups_.table().find(made.name);
   if (known != nullptr && known->origin != made.group.origin) {
     // Of two with one name the members have ended one: that which is known here, or the other server is late.
-    if (peers_.by_node(link::procs_of(made.group.members).value_or(Procs())).count(peers_.self()) == 0)
-      return;
+    if (peers_.by_node(link::procs_or_none(made.group.members)).count(peers_.self()) == 0) return;
     known = nullptr;
   }
+  if (known != nullptr && known->version == made.group.version) known->maker = made.group.maker;
   if (known != nullptr && known->version >= made.group.version) return;
   const auto before = known != nullptr ? *known : Group{.members = before_if_unknown, .options = {}};
   const auto left = procs_without(before.members, made.group.members);
@@ -300,8 +303,8 @@ void Memberships::tell_change(const MadeGroup& made, const Group& before, const 
                               const Procs& joined) {
   if (left.empty() && joined.empty()) return;  // this node hears of the group for the first time: no news
   const auto& members = made.group.members;
-  const auto here = peers_.by_node(link::procs_of(members).value_or(Procs()))[peers_.self()];
-  const auto procs_before = link::procs_of(before.members).value_or(Procs());
+  const auto here = peers_.by_node(link::procs_or_none(members))[peers_.self()];
+  const auto procs_before = link::procs_or_none(before.members);
   for (const auto& proc : left) {
     gatherings_.left(made.name, proc, procs_before, before.series);
     events_.tell({PMIX_GROUP_LEFT, proc, made.name, &members, &proc}, here);

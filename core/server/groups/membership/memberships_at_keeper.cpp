@@ -15,7 +15,7 @@ namespace {
 /// Without those that leave, then those that join and are not in it.
 link::RankRuns changed_members(const link::RankRuns& members, const ChangeRequest& request) {
   if (request.kind == Kind::leave) return link::runs_of(procs_without(members, request.procs));
-  auto procs = link::procs_of(members).value_or(Procs());
+  auto procs = link::procs_or_none(members);
   const auto joining = procs_without(request.procs, members);
   procs.insert(procs.end(), joining.begin(), joining.end());
   return link::runs_of(procs);
@@ -121,7 +121,8 @@ void Memberships::apply(const QueueRef& queue) {
   after.members = changed_members(changed.before, request);
   ++after.version;
   after.series = groups_.next_series();
-  const auto by_node = peers_.by_node(link::procs_of(after.members).value_or(Procs()));
+  after.maker = peers_.self();
+  const auto by_node = peers_.by_node(link::procs_or_none(after.members));
   if (by_node.count(peers_.self()) == 0) after.keeper = keeper_after(after);
   distribute(changed, [this, queue, made = changed.made](bool is_made) {
     if (!is_made) return conclude(queue, PMIX_ERR_NOT_FOUND);
@@ -133,7 +134,7 @@ void Memberships::apply(const QueueRef& queue) {
 /// them. This server is the last: where it keeps the group no more all others know that. Where the members of
 /// a server have ended the group a join comes too late: the end has the parts of all, and is on its way.
 void Memberships::distribute(const ChangedGroup& changed, const std::function<void(bool is_made)>& taken) {
-  auto before = peers_.by_node(link::procs_of(changed.before).value_or(Procs()));
+  auto before = peers_.by_node(link::procs_or_none(changed.before));
   const auto joined = procs_without(changed.made.group.members, changed.before);
   auto joining = peers_.by_node(joined);
   for (const auto& [node, procs] : before) joining.erase(node);

@@ -213,7 +213,7 @@ void Gatherings::joined(const std::string& group, const Procs& before, std::uint
 
 /// The members of a group's set but one.
 Procs Gatherings::without(const Procs& set, const pmix_proc_t& proc) const {
-  auto procs = link::procs_of(rooms_.groups.by_rank(set)).value_or(Procs());
+  auto procs = link::procs_or_none(rooms_.groups.by_rank(set));
   std::erase_if(procs, [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
   return rooms_.groups.set_of_group(procs);
 }

@@ -97,7 +97,7 @@ void Gatherings::tell_others(const Operation& operation, const Arrival& arrival)
   const auto& proc = arrival.from.proc();
   const auto& group = operation.name.group;
   const auto members = rooms_.groups.by_rank(operation.set);
-  auto others = link::procs_of(members).value_or(Procs());
+  auto others = link::procs_or_none(members);
   std::erase_if(others, [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
   if (tells) rooms_.events.tell({PMIX_PROC_HAS_JOINED, proc, group, nullptr, &proc}, others);
   if (requests) rooms_.events.tell({PMIX_GROUP_REQUESTED, proc, group, &members, nullptr}, others);

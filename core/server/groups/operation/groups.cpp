@@ -179,7 +179,7 @@ void Groups::tell_absent(const std::string& name, const std::vector<GroupPart>& 
   const auto* group = rooms_.table.find(name);
   if (group == nullptr || !group->options.tells_ends) return;
   for (const auto& part : parts)
-    for (const auto& proc : link::procs_of(part.absent).value_or(Procs())) {
+    for (const auto& proc : link::procs_or_none(part.absent)) {
       const bool is_known =
           rooms_.peers.node_of(proc) == rooms_.peers.self() || rooms_.exchanges.is_dead(proc);
       if (!is_known) tell_members(PMIX_GROUP_MEMBER_FAILED, name, *group, proc);
@@ -207,7 +207,7 @@ void Groups::forget(const std::string& nspace) {
 
 /// Another node may have a live member.
 bool Groups::lives_elsewhere(const Group& group) const {
-  const auto members = link::procs_of(group.members).value_or(Procs());
+  const auto members = link::procs_or_none(group.members);
   return rooms_.exchanges.can_begin() &&
          std::any_of(members.begin(), members.end(), [&](const pmix_proc_t& proc) {
            return rooms_.peers.node_of(proc) != rooms_.peers.self() && !rooms_.exchanges.is_dead(proc);

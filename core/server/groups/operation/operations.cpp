@@ -289,7 +289,7 @@ bool Operations::may_take_part_in(const Operation& operation) const {
   if (is_of_these && is_same(rooms_.groups.set_of_group(*members), operation.set)) return true;
   // A fence that has begun before processes joined ends among the members that it has begun with. One with a
   // process that has left since ends so where that had called before.
-  const auto fenced = link::procs_of(rooms_.groups.by_rank(operation.set)).value_or(Procs());
+  const auto fenced = link::procs_or_none(rooms_.groups.by_rank(operation.set));
   const auto are_in = [](const Procs& some, const Procs& all) {
     return std::all_of(some.begin(), some.end(),
                        [&](const pmix_proc_t& proc) { return contains(all, proc); });

@@ -40,7 +40,7 @@ bool Operations::goes_on_after(const OperationRef& operation, const collectives:
 void Operations::leave_out_lost(Operation& operation) const {
   Procs left;
   operation.absent.clear();
-  for (const auto& proc : link::procs_of(rooms_.groups.by_rank(operation.set)).value_or(Procs())) {
+  for (const auto& proc : link::procs_or_none(rooms_.groups.by_rank(operation.set))) {
     const auto node = rooms_.peers.node_of(proc);
     (node && operation.lost_nodes.count(*node) != 0 ? operation.absent : left).push_back(proc);
   }
@@ -88,8 +88,9 @@ void Operations::refuse_attempt(const OperationRef& operation, pmix_status_t why
           leave_out_lost(*operation);
         }
         if (goes_on || is_others_alone(ended, why)) return refuse_attempt(operation, why);
-        // Where it is owed, what has called here has that end, at all nodes.
-        fail(operation, is_by_loss || operation->is_owed ? why : ended.status);
+        // Where it is owed, a loss has not ended what has called here.
+        const bool is_kept = is_by_loss || (operation->is_owed && ended.lost);
+        fail(operation, is_kept ? why : ended.status);
       });
   if (!key) return fail(operation, why);
   operation->key = *key;

@@ -86,7 +86,7 @@ void Operations::run_at_board(GroupBoards::Full full) {
     if (connection == nullptr) break;
     operation.arrived.push_back({.from = {connection, 0}});
     if (!constructs || proc != first) continue;  // the order of the members is asked of the first only
-    operation.arrived.back().procs = is_by_rank ? board.set : link::procs_of(board.members).value_or(Procs());
+    operation.arrived.back().procs = is_by_rank ? board.set : link::procs_or_none(board.members);
   }
   if (operation.arrived.size() != board.here.size()) return rooms_.boards.dissolve(full.ticket);
   link::Answer plain{PMIX_SUCCESS, {}, {}};

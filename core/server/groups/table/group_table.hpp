@@ -47,10 +47,12 @@ struct Group {
   std::uint64_t series = 0;
   /// The series of the group as it was made, which tells it from others of its name.
   std::uint64_t origin = 0;
+  /// Of a later version: whose server has made it, and has perhaps not told all before it was lost.
+  NodeNumber maker = 0;
 };
 template <class Archive>
 void fields(Archive& archive, Group& m) {
-  archive(m.members, m.context_id, m.options, m.keeper, m.version, m.series, m.origin);
+  archive(m.members, m.context_id, m.options, m.keeper, m.version, m.series, m.origin, m.maker);
 }
 
 /// What members have made and ended at their boards stands in the boards' ledgers. settle() reads these, and

@@ -74,6 +74,19 @@ TEST(Views, what_was_agreed_on_for_others_holds_for_a_server_that_comes_late) {
   EXPECT_EQ(decisions[0].end.first, 0u);
 }
 
+TEST(Views, what_is_given_up_fails_so_unless_it_has_ended_well_somewhere) {
+  CollectiveEnd given_up{one_signature, 1, Why::of_callers};
+  auto decisions = Views::decide({{0, {{{given_up}, {}}}}, {1, {{{given_up}, {}}}}, {2, {}}});
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].end.is_well, 0);
+  EXPECT_EQ(decisions[0].end.why, Why::of_callers);
+  EXPECT_EQ(decisions[0].end.lost, collectives::MessageHeader::no_node);
+  decisions = Views::decide({{0, {{{given_up}, {}}}}, {2, {{{}, {ended_well(one_signature)}}}}});
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].end.is_well, 1);
+  EXPECT_EQ(decisions[0].holder, 2u);
+}
+
 TEST(Views, another_generation_is_another_collective) {
   auto before = ended_well(one_signature);
   auto now = is_undecided(one_signature, 3);

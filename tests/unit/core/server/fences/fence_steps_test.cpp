@@ -29,8 +29,8 @@ constexpr Row rows[] = {
     {S::exchanging, E::succeeded, A::complete, S::gathering},
     {S::exchanging, E::failed, A::fail, S::gathering},
     {S::exchanging, E::member_lost, A::lose_later, S::exchanging},  // it had arrived: the exchange decides
-    {S::exchanging, E::late, A::give_up, S::exchanging},  // another node may have ended it well
-    {S::exchanging, E::hopeless, A::none, S::exchanging},  // our part is complete
+    {S::exchanging, E::late, A::give_up, S::exchanging},            // another node may have ended it well
+    {S::exchanging, E::hopeless, A::none, S::exchanging},           // our part is complete
     {S::by_host, E::full, A::none, S::by_host},
     {S::by_host, E::succeeded, A::complete, S::gathering},
     {S::by_host, E::failed, A::fail, S::gathering},

@@ -74,7 +74,8 @@ TEST(OperationSteps, an_attempt_is_left_by_its_own_end_alone) {
        {OperationEvent::complete, OperationEvent::given, OperationEvent::hopeless, OperationEvent::late,
         OperationEvent::aborted, OperationEvent::approved, OperationEvent::replied})
     EXPECT_EQ(operation_step(OperationState::with_nodes, event).next, OperationState::with_nodes);
-  EXPECT_EQ(operation_step(OperationState::with_nodes, OperationEvent::late).action, OperationAction::give_up);
+  EXPECT_EQ(operation_step(OperationState::with_nodes, OperationEvent::late).action,
+            OperationAction::give_up);
   EXPECT_EQ(operation_step(OperationState::by_host, OperationEvent::late).action, OperationAction::none);
 }
 

@@ -106,6 +106,16 @@ TEST(MembersItems, a_version_that_a_server_has_holds_though_it_asks) {
   }
 }
 
+TEST(MembersItems, of_two_groups_with_one_name_each_has_its_own_version) {
+  auto ended = version(5, 1, true), now = version(2, 2, true);
+  ended.group.origin = 7;
+  now.group.origin = 8;
+  const auto items = decided<MembersItem>({{1, {ended}}, {2, {now}}});
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].group.version, 5u);
+  EXPECT_EQ(items[1].group.version, 2u);
+}
+
 TEST(MembersItems, without_a_lost_keeper_nothing_is_decided) {
   EXPECT_TRUE(decided<MembersItem>({{1, {version(4, 1, false)}}, {2, {version(3, 1, false)}}}).empty());
 }
