@@ -78,7 +78,7 @@ class Check {
     auto first = record_.called[i][other];
     for (const auto member : operation.members)
       if (const auto when = record_.called[i][member]; when.count() != 0) first = std::min(first, when);
-    return operation.timeout != 0 && !end_of(i, other)->is_made() &&
+    return operation.timeout != 0 && operation.leaders == 0 && !end_of(i, other)->is_made() &&
            first + std::chrono::seconds(operation.timeout) <= record_.called[i][rank] + on_the_way;
   }
 
