@@ -72,6 +72,9 @@ weft_compile_alone(
   group/loss/group_soak_test.cpp
   group/loss/uncalled_test.cpp
   host/asks_programs.cpp)
+if(WEFT_UNITY_BATCH GREATER 20)
+  set_target_properties(multiproc_test PROPERTIES UNITY_BUILD_BATCH_SIZE 20)
+endif()
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_store GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>" WEFTRUN="$<TARGET_FILE:weftrun>")
 add_dependencies(multiproc_test weftinfo weftrun)

@@ -9,7 +9,7 @@ import unittest
 from rdma_common import AGENT, CARD, FABRICS, HOSTS, LONGEST, Job, Shape, good_end, has_card, on_lab1
 from weftrun_common import CLIENT, WEFTRUN, own_lines
 
-CALLS = ["init", "put:300", "commit", "fence", "get:0", "get:1", "collect", "construct:g", "group_fence:g", "destruct:g", "connect", "disconnect", "finalize"]
+CALLS = ["init", "put:300", "commit", "fence", "get:0", "get:1", "collect", "fence_of:0,1", "construct:g", "group_fence:g", "destruct:g", "connect", "disconnect", "finalize"]
 
 
 def weftrun(*words, env=()):

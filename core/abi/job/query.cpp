@@ -104,7 +104,7 @@ void append(Infos& to, Infos&& more) {
   }
 }
 
-pmix_status_t ask(Query query, Infos& out) {
+pmix_status_t ask_host(Query query, Infos& out) {
   auto* role = roles().asking();
   const auto results = std::make_shared<Infos>();  // shared: a caller that gave up may be gone when they come
   const auto status = role->await([&](const Role::Done& done) {
@@ -126,7 +126,7 @@ struct Reply {
 };
 
 /// Returns PMIX_SUCCESS, or another status: `reply` is not called then.
-pmix_status_t ask_later(Role& role, Query query, const Infos& of_host, const Reply& reply) {
+pmix_status_t ask_host_later(Role& role, Query query, const Infos& of_host, const Reply& reply) {
   auto answered = answer_of_library(query, of_host);
   if (!answered) return weft::abi::to_status(answered.error());
   const auto part = std::make_shared<Part>(std::move(*answered));
@@ -190,7 +190,7 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info
       return can_ask() == PMIX_ERR_INIT ? PMIX_ERR_INIT : status;
     Infos of_host;
     if (weft::abi::asks_for_host(query) && can_ask() == PMIX_SUCCESS)
-      (void)ask(weft::abi::query_of_host(), of_host);  // without an answer nothing is known of it
+      (void)ask_host(weft::abi::query_of_host(), of_host);  // without an answer nothing is known of it
     auto part = answer_of_library(query, of_host);
     if (!part) return weft::abi::to_status(part.error());
     auto status = PMIX_SUCCESS;
@@ -199,7 +199,7 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info
     } else {
       Infos rest;
       status = can_ask();
-      if (status == PMIX_SUCCESS) status = ask(std::move(query), rest);
+      if (status == PMIX_SUCCESS) status = ask_host(std::move(query), rest);
       status = part->with(status);
       append(part->infos, std::move(rest));
     }
@@ -222,10 +222,10 @@ pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_i
     if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS) return status;
     const Reply reply{cbfunc, cbdata};
     if (!weft::abi::asks_for_host(query) || can_ask() != PMIX_SUCCESS)
-      return ask_later(*role, std::move(query), {}, reply);
+      return ask_host_later(*role, std::move(query), {}, reply);
     const auto held = std::make_shared<Query>(std::move(query));
     role->query(weft::abi::query_of_host(), [role, held, reply](pmix_status_t, Infos of_host) {
-      const auto status = ask_later(*role, std::move(*held), of_host, reply);
+      const auto status = ask_host_later(*role, std::move(*held), of_host, reply);
       if (status != PMIX_SUCCESS) reply.give(status, {});
     });
     return PMIX_SUCCESS;

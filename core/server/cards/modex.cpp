@@ -20,7 +20,7 @@ namespace {
 // The first round of a fetch brings so many bytes of a card: its length, and the usual business card or what
 // is new of a longer one.
 constexpr std::size_t start_bytes = 1024;
-constexpr std::size_t header_bytes = sizeof(store::KeyedLog::Header);
+constexpr std::size_t log_header_bytes = sizeof(store::KeyedLog::Header);
 constexpr std::uint32_t slots = 64;
 constexpr int most_attempts = 3;  ///< at a card that is being written
 
@@ -297,19 +297,19 @@ void Modex::read_start(Fetch& fetch) {
   const auto page = fetch.index * place->page_bytes;
   const auto into = *fetch.slot * start_bytes;
   const auto left = (is_in_rest ? shape.capacity : shape.first) - fetch.from;
-  const auto bytes = std::min<std::uint64_t>(left, start_bytes - header_bytes);
+  const auto bytes = std::min<std::uint64_t>(left, start_bytes - log_header_bytes);
   fetch.in_page = is_in_rest ? 0 : bytes;
   fetch.in_rest = is_in_rest ? bytes : 0;
   fetch.used = 0;
   if (fetch.from == 0) {
-    fetch.read(*place->pages, page, into, header_bytes + bytes);
+    fetch.read(*place->pages, page, into, log_header_bytes + bytes);
   } else {
-    fetch.read(*place->pages, page, into, header_bytes);
+    fetch.read(*place->pages, page, into, log_header_bytes);
     if (is_in_rest)
       fetch.read(*place->rests, fetch.index * place->rest_bytes + fetch.from - shape.first,
-                 into + header_bytes, bytes);
+                 into + log_header_bytes, bytes);
     else
-      fetch.read(*place->pages, page + header_bytes + fetch.from, into + header_bytes, bytes);
+      fetch.read(*place->pages, page + log_header_bytes + fetch.from, into + log_header_bytes, bytes);
   }
   launch(fetch);
 }
@@ -328,7 +328,7 @@ void Modex::read_all(Fetch& fetch, const Place& place, const store::CardImage& i
   const auto first = std::min(fetch.from, place.shape.first);
   fetch.used = 0;
   if (fetch.in_page != 0)
-    fetch.read(*place.pages, fetch.index * place.page_bytes + header_bytes + first, 0, fetch.in_page);
+    fetch.read(*place.pages, fetch.index * place.page_bytes + log_header_bytes + first, 0, fetch.in_page);
   if (fetch.in_rest != 0)
     fetch.read(*place.rests, fetch.index * place.rest_bytes + fetch.from - first, fetch.in_page,
                fetch.in_rest);
@@ -366,8 +366,9 @@ void Modex::go_on(Fetch& fetch) {
   const auto* place = place_for(fetch);
   if (place == nullptr) return end(fetch, {PMIX_ERR_UNREACH});
   const Bytes slot = Bytes(landing_).subspan(*fetch.slot * start_bytes, start_bytes);
-  const auto header = fetch.region ? std::as_bytes(std::span(&fetch.published, 1)) : slot.first(header_bytes);
-  const auto data = fetch.region ? Bytes(fetch.bytes) : slot.subspan(header_bytes);
+  const auto header =
+      fetch.region ? std::as_bytes(std::span(&fetch.published, 1)) : slot.first(log_header_bytes);
+  const auto data = fetch.region ? Bytes(fetch.bytes) : slot.subspan(log_header_bytes);
   const auto image = store::read_card_image(
       header, {fetch.from, data.first(fetch.in_page), data.subspan(fetch.in_page, fetch.in_rest)},
       place->shape, {place->card_key ? &*place->card_key : nullptr, fetch.proc.rank});

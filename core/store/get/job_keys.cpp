@@ -34,7 +34,7 @@ struct Entry {
 };
 
 // RankEntry fields first: a starting process reads these most often.
-const Entry entries[] = {
+const Entry known_keys[] = {
     {Realm::rank, PMIX_LOCAL_RANK,
      [](const JobView& j, std::uint32_t r) { return small(j.rank(r)->local_rank); }},
     {Realm::rank, PMIX_NODE_RANK,
@@ -126,15 +126,15 @@ class Index {
  public:
   Index() {
     slots_.fill(-1);
-    for (std::size_t i = 0; i < std::size(entries); ++i) {
-      auto at = slot(hash_key(entries[i].key), entries[i].realm);
+    for (std::size_t i = 0; i < std::size(known_keys); ++i) {
+      auto at = slot(hash_key(known_keys[i].key), known_keys[i].realm);
       while (slots_[at] >= 0) at = (at + 1) % slots_.size();
       slots_[at] = static_cast<std::int8_t>(i);
     }
   }
   const Entry* find(Realm realm, std::string_view key, std::uint64_t hash) const noexcept {
     for (auto at = slot(hash, realm); slots_[at] >= 0; at = (at + 1) % slots_.size()) {
-      const auto& entry = entries[slots_[at]];
+      const auto& entry = known_keys[slots_[at]];
       if (entry.realm == realm && entry.key == key) return &entry;
     }
     return nullptr;
@@ -183,7 +183,7 @@ Result<Value> compute_key(const JobView& job, KeyOwner owner, std::string_view k
 
 void compute_all(const JobView& job, KeyOwner owner, data::Infos& out) {
   if (!exists(job, owner)) return;
-  for (const auto& entry : entries) {
+  for (const auto& entry : known_keys) {
     if (entry.realm != owner.realm || out.find(entry.key) != nullptr) continue;
     if (auto value = entry.compute(job, owner.index)) out.add(entry.key, std::move(*value));
   }

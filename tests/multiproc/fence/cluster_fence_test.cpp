@@ -208,38 +208,40 @@ void add_cluster_fence_programs(Programs& programs) {
 
 INSTANTIATE_TEST_SUITE_P(Over, ClusterTest, ::testing::ValuesIn(fabrics()),
                          [](const auto& transport) { return transport.param; });
+INSTANTIATE_TEST_SUITE_P(Over, ClusterMessageTest, ::testing::ValuesIn(two_fabrics()),
+                         [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterTest, fence_storm) {
   run("fence_storm");
 }
-TEST_P(ClusterTest, fence_storm_of_two_nodes_without_segments) {
+TEST_P(ClusterMessageTest, fence_storm_of_two_nodes_without_segments) {
   run("fence_storm", 2, Segment::refused);
 }
 TEST_P(ClusterTest, fence_storm_of_five_nodes) {
   run("fence_storm", 5, Segment::mixed);
 }
-TEST_P(ClusterTest, threads_of_a_rank_in_fences_of_the_whole_job) {
+TEST_P(ClusterMessageTest, threads_of_a_rank_in_fences_of_the_whole_job) {
   run("fence_of_threads", 3, Segment::mapped, {"job"});
 }
-TEST_P(ClusterTest, threads_of_a_rank_in_fences_of_the_whole_job_by_message) {
+TEST_P(ClusterMessageTest, threads_of_a_rank_in_fences_of_the_whole_job_by_message) {
   run("fence_of_threads", 3, Segment::mixed, {"job"});
 }
-TEST_P(ClusterTest, threads_of_a_rank_in_fences_of_a_set) {
+TEST_P(ClusterMessageTest, threads_of_a_rank_in_fences_of_a_set) {
   run("fence_of_threads", 3, Segment::mapped, {"set"});
 }
-TEST_P(ClusterTest, nodes_that_disagree_on_whether_cards_travel) {
+TEST_P(ClusterMessageTest, nodes_that_disagree_on_whether_cards_travel) {
   run("nodes_disagree");
 }
-TEST_P(ClusterTest, fences_of_two_jobs) {
+TEST_P(ClusterMessageTest, fences_of_two_jobs) {
   run("fences_of_two_jobs");
 }
-TEST_P(ClusterTest, fences_of_two_jobs_by_message) {
+TEST_P(ClusterMessageTest, fences_of_two_jobs_by_message) {
   run("fences_of_two_jobs", 2, Segment::mixed);
 }
-TEST_P(ClusterTest, deltas_of_sets) {
+TEST_P(ClusterMessageTest, deltas_of_sets) {
   run("deltas_of_sets");
 }
-TEST_P(ClusterTest, the_user_chooses_the_mode_of_fences) {
+TEST_P(ClusterMessageTest, the_user_chooses_the_mode_of_fences) {
   for (const char* mode : {"full", "sparse"}) {
     auto variables = over();
     variables.emplace_back("WEFT_FENCE", mode);
@@ -248,7 +250,7 @@ TEST_P(ClusterTest, the_user_chooses_the_mode_of_fences) {
   }
 }
 // A program of nodes_test.cpp: what it sees is the same, whether hosts or servers carry it.
-TEST_P(ClusterTest, sets_across) {
+TEST_P(ClusterMessageTest, sets_across) {
   run("sets_across", 2);
 }
 

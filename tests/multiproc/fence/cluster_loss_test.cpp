@@ -183,22 +183,22 @@ void add_cluster_loss_programs(Programs& programs) {
   programs.add("two_versions", two_versions);
 }
 
-TEST_P(ClusterTest, servers_of_two_versions) {
+TEST_P(ClusterMessageTest, servers_of_two_versions) {
   run("two_versions");
 }
 TEST_P(ClusterTest, gets_of_dead_ranks) {
   run_waiting("inf", "gets_of_dead_ranks", Segment::mixed);
 }
-TEST_P(ClusterTest, far_rank_dies) {
+TEST_P(ClusterMessageTest, far_rank_dies) {
   run("far_rank_dies", 2);
 }
-TEST_P(ClusterTest, deadline) {
+TEST_P(ClusterMessageTest, deadline) {
   run("deadline");
 }
-TEST_P(ClusterTest, last_dies) {
+TEST_P(ClusterMessageTest, last_dies) {
   run("last_dies");
 }
-TEST_P(ClusterTest, last_comes_back) {
+TEST_P(ClusterMessageTest, last_comes_back) {
   for (const auto segment : {Segment::mapped, Segment::refused, Segment::mixed}) {
     Cluster cluster(2, segment, "last_comes_back", over());
     auto& node = cluster.nodes[1];
@@ -214,10 +214,10 @@ TEST_P(ClusterTest, last_comes_back) {
     cluster.finish();
   }
 }
-TEST_P(ClusterTest, last_leaves) {
+TEST_P(ClusterMessageTest, last_leaves) {
   run("last_leaves");
 }
-TEST_P(ClusterTest, a_stuck_fence_is_reported_once_with_the_missing_ranks_and_their_nodes) {
+TEST_P(ClusterMessageTest, a_stuck_fence_is_reported_once_with_the_missing_ranks_and_their_nodes) {
   Cluster cluster(3, Segment::mapped, "last_is_late", reports_soon(over()), true, {"together"});
   cluster.go();
   const auto text = cluster.nodes[0].wait_for_error("missing: 5 (rank 5 pid");

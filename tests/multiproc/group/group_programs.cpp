@@ -33,13 +33,13 @@ Procs some_of(const Client& client) {
 }
 
 std::atomic<int> heard{0};
-void on_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
-              pmix_event_notification_cbfunc_fn_t done, void* open) {
+void count_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+                 pmix_event_notification_cbfunc_fn_t done, void* open) {
   ++heard;
   done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, open);
 }
 void listen_for(pmix_status_t code) {
-  check(PMIx_Register_event_handler(&code, 1, nullptr, 0, on_event, nullptr, nullptr) >= 0, "no handler");
+  check(PMIx_Register_event_handler(&code, 1, nullptr, 0, count_event, nullptr, nullptr) >= 0, "no handler");
 }
 
 /// The answer to one key: the number, or how many elements the array has.
@@ -206,12 +206,12 @@ int names_it_in_many_ways(const Words&) {
 }
 
 /// A construct that is under way.
-struct Later {
+struct OpenConstruct {
   Waiter over;
   Made made;
   static void on_made(pmix_status_t status, pmix_info_t* results, size_t count, void* self,
                       pmix_release_cbfunc_t release, void* release_data) {
-    auto& later = *static_cast<Later*>(self);
+    auto& later = *static_cast<OpenConstruct*>(self);
     later.made = read_results(status, results, count);
     if (release != nullptr) release(release_data);
     Waiter::on_status(status, &later.over);
@@ -226,7 +226,7 @@ int makes_many_at_once(const Words&) {
   const auto members = backwards(client);
   std::vector<std::size_t> seen;
   for (int round = 0; round < 5; ++round) {
-    std::vector<Later> groups(count);
+    std::vector<OpenConstruct> groups(count);
     std::vector<Waiter> fences(count);
     Infos infos;
     infos.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
@@ -234,7 +234,7 @@ int makes_many_at_once(const Words&) {
       const auto which = (i + client.me.rank) % count;
       const auto name = "group " + std::to_string(which);
       check_status(PMIx_Group_construct_nb(name.c_str(), members.data(), members.size(), infos.data(),
-                                           infos.size(), Later::on_made, &groups[which]),
+                                           infos.size(), OpenConstruct::on_made, &groups[which]),
                    PMIX_SUCCESS);
       check_status(PMIx_Fence_nb(members.data(), members.size(), nullptr, 0, Waiter::on_status, &fences[i]),
                    PMIX_SUCCESS);

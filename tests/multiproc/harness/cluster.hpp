@@ -58,11 +58,14 @@ inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "
   return all;
 }
 
-/// The fabrics of a suite whose programs meet a fabric only through messages between servers and lose no
-/// node. tests/conformance holds that messages of all sizes arrive, in order, on each fabric; the suites over
-/// all four hold that servers exchange, read and lose nodes over each.
+/// The fabrics of a suite whose programs meet a fabric only through messages between servers, and through the
+/// news that a node is lost. tests/conformance holds that messages of all sizes arrive, in order, on each
+/// fabric; the suites over all four hold that servers exchange, read and lose nodes over each
+/// (ClusterTest.node_dies), and what servers do about a message or a loss does not depend on the fabric.
+/// WEFT_TEST_FABRICS=all in the environment: all four (scripts/soak).
 inline std::vector<std::string> two_fabrics() {
-  return fabrics({"shm", "tcp"});
+  const char* wanted = std::getenv("WEFT_TEST_FABRICS");
+  return wanted != nullptr && std::string(wanted) == "all" ? fabrics() : fabrics({"shm", "tcp"});
 }
 
 class ClusterTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
@@ -81,5 +84,7 @@ class ClusterTest : public Multiproc, public ::testing::WithParamInterface<std::
     cluster.finish();
   }
 };
+/// Over two_fabrics().
+class ClusterMessageTest : public ClusterTest {};
 
 }  // namespace weft::test

@@ -146,7 +146,7 @@ struct InfoAnswer {
   std::size_t count = 0;
 };
 
-InfoAnswer asked(std::vector<const char*> keys) {
+InfoAnswer answer_to(std::vector<const char*> keys) {
   keys.push_back(nullptr);
   pmix_query_t query{const_cast<char**>(keys.data()), nullptr, 0};
   pmix_info_t* results = nullptr;
@@ -211,39 +211,39 @@ void check_table(const Client& client) {
 /// What is about the library needs no server and no PMIx_Init.
 int queries_the_library(const Words&) {
   for (const char* key : {PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_PROVISIONAL_ABI_VERSION}) {
-    const auto answer = asked({key});
+    const auto answer = answer_to({key});
     check_status(answer.status, PMIX_SUCCESS);
     check(answer.text.find('.') != std::string::npos, answer.text);
   }
-  const auto version = asked({PMIX_VERSION_INFO});
+  const auto version = answer_to({PMIX_VERSION_INFO});
   check_status(version.status, PMIX_SUCCESS);
   check(version.text == PMIx_Get_version(), version.text);
-  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_INIT);
-  check_status(asked({}).status, PMIX_ERR_INIT);
+  check_status(answer_to({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_INIT);
+  check_status(answer_to({}).status, PMIX_ERR_INIT);
   pmix_proc_t me{};
   const auto began = PMIx_Init(&me, nullptr, 0);  // a singleton
   check(began == PMIX_SUCCESS || began == PMIX_ERR_UNREACH, PMIx_Error_string(began));
-  check_status(asked({PMIX_QUERY_STABLE_ABI_VERSION}).status, PMIX_SUCCESS);
-  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_UNREACH);
+  check_status(answer_to({PMIX_QUERY_STABLE_ABI_VERSION}).status, PMIX_SUCCESS);
+  check_status(answer_to({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_UNREACH);
   check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
-  check_status(asked({PMIX_QUERY_STABLE_ABI_VERSION}).status, PMIX_SUCCESS);
+  check_status(answer_to({PMIX_QUERY_STABLE_ABI_VERSION}).status, PMIX_SUCCESS);
   return 0;
 }
 
 /// A rank may ask, too.
 int query_of_a_client(const Words&) {
   Client client;
-  auto answer = asked({PMIX_QUERY_NAMESPACES});
+  auto answer = answer_to({PMIX_QUERY_NAMESPACES});
   check_status(answer.status, PMIX_SUCCESS);
   check(answer.text == cluster_job, answer.text);
-  check_status(asked({"weft.cluster"}).status, PMIX_SUCCESS);
-  check_status(asked({PMIX_QUERY_NAMESPACES, "nobody.knows"}).status, PMIX_ERR_PARTIAL_SUCCESS);
-  check_status(asked({"nobody.knows", PMIX_QUERY_QUEUE_LIST}).status, PMIX_ERR_NOT_FOUND);
-  check_status(asked({}).status, PMIX_ERR_BAD_PARAM);
-  check(asked({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_NAMESPACES}).count == 2,
+  check_status(answer_to({"weft.cluster"}).status, PMIX_SUCCESS);
+  check_status(answer_to({PMIX_QUERY_NAMESPACES, "nobody.knows"}).status, PMIX_ERR_PARTIAL_SUCCESS);
+  check_status(answer_to({"nobody.knows", PMIX_QUERY_QUEUE_LIST}).status, PMIX_ERR_NOT_FOUND);
+  check_status(answer_to({}).status, PMIX_ERR_BAD_PARAM);
+  check(answer_to({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_NAMESPACES}).count == 2,
         "of the library and of the server");
-  check_status(asked({PMIX_VERSION_INFO, "nobody.knows"}).status, PMIX_ERR_PARTIAL_SUCCESS);
-  check_status(asked({PMIX_JOB_SIZE, PMIX_QUERY_JOB_STATUS}).status, PMIX_SUCCESS);
+  check_status(answer_to({PMIX_VERSION_INFO, "nobody.knows"}).status, PMIX_ERR_PARTIAL_SUCCESS);
+  check_status(answer_to({PMIX_JOB_SIZE, PMIX_QUERY_JOB_STATUS}).status, PMIX_SUCCESS);
   check_table(client);
   Heard heard;
   const char* keys[] = {PMIX_QUERY_NAMESPACES, nullptr};
@@ -286,8 +286,8 @@ int tool(const Words& words) {
 
   check_status(attach(std::move(Infos().flag(PMIX_TOOL_DO_NOT_CONNECT))), PMIX_SUCCESS);
   check(!PMIx_tool_is_connected(), "connected without a wish");
-  check_status(asked({PMIX_QUERY_AVAIL_SERVERS}).status, PMIX_SUCCESS);
-  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_UNREACH);
+  check_status(answer_to({PMIX_QUERY_AVAIL_SERVERS}).status, PMIX_SUCCESS);
+  check_status(answer_to({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_UNREACH);
   check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
 
   pmix_proc_t me{};
@@ -296,11 +296,11 @@ int tool(const Words& words) {
   check_status(attach(pid_info(server)), PMIX_SUCCESS);
   check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
   check(PMIx_tool_is_connected(), "the first of two ended it");
-  check(asked({PMIX_QUERY_NAMESPACES}).text == cluster_job, "namespaces");
+  check(answer_to({PMIX_QUERY_NAMESPACES}).text == cluster_job, "namespaces");
   say("attached");
   await("the server is gone");
   check(eventually([] { return !PMIx_tool_is_connected(); }), "still connected");
-  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
+  check_status(answer_to({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
   check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
   return 0;
 }
@@ -324,7 +324,12 @@ class InfoTest : public Multiproc, public ::testing::WithParamInterface<std::str
   Variables over() const { return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}}; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::ValuesIn(fabrics({"shm", "ofi", "ucx"})),
+/// What the fabric itself decides: reads of cards, and when a node is lost.
+class FabricInfoTest : public InfoTest {};
+
+INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::ValuesIn(two_fabrics()),
+                         [](const auto& transport) { return transport.param; });
+INSTANTIATE_TEST_SUITE_P(Over, FabricInfoTest, ::testing::ValuesIn(fabrics({"shm", "ofi", "ucx"})),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(InfoTest, names_the_missing_ranks_and_their_nodes_whichever_node_is_asked) {
@@ -372,7 +377,7 @@ TEST_P(InfoTest, a_node_tells_its_part_in_a_fence_that_it_has_not_heard_of) {
   cluster.finish();
 }
 
-TEST_P(InfoTest, direct_modex_is_reads_and_no_requests) {
+TEST_P(FabricInfoTest, direct_modex_is_reads_and_no_requests) {
   Cluster cluster(3, Segment::mapped, "sparse_gets", over());
   for (auto& node : cluster.nodes) node.tell("listen");
   for (auto& node : cluster.nodes) node.expect("done");
@@ -389,7 +394,7 @@ TEST_P(InfoTest, direct_modex_is_reads_and_no_requests) {
   cluster.finish();
 }
 
-TEST_P(InfoTest, of_a_card_that_was_read_before_only_the_news_are_read) {
+TEST_P(FabricInfoTest, of_a_card_that_was_read_before_only_the_news_are_read) {
   Cluster cluster(2, Segment::mapped, "growing_cards", over());
   for (auto& node : cluster.nodes) node.tell("listen");
   for (auto& node : cluster.nodes) node.expect("done");
@@ -433,7 +438,7 @@ TEST_P(InfoTest, a_node_that_is_stopped_is_silent_and_the_report_comes_all_the_s
   EXPECT_TRUE(holds(report, "cluster wide-cluster: 3 nodes")) << report;
 }
 
-TEST_P(InfoTest, a_node_that_is_lost_is_said_to_be) {
+TEST_P(FabricInfoTest, a_node_that_is_lost_is_said_to_be) {
   Cluster cluster(3, Segment::mapped, "node_dies", over());
   for (auto& node : cluster.nodes) node.tell("listen");
   for (auto& node : cluster.nodes) node.expect("ready");

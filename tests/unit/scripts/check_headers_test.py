@@ -69,6 +69,31 @@ class CheckHeaders(unittest.TestCase):
                 self.assertEqual(re.findall(r"core/data/(\w+)[.]hpp: does not compile alone", out), list(bad), out)
                 self.assertIn(f"{len(files)} headers, {len(bad)} not self-contained", out)
 
+    def line_of(self, count, lacking=None):
+        """Headers of which each includes the one before, and uses a vector; the first brings it along."""
+        def header(number):
+            lines = ["#pragma once", "#include <vector>" if number == 0 else f'#include "core/data/h{number - 1}.hpp"']
+            uses = "std::chrono::seconds" if number == lacking else f"std::vector<{f'H{number - 1}' if number else 'int'}>"
+            return "\n".join([*lines, f"struct H{number} {{ {uses} one; }};", ""])
+        return {f"core/data/h{number}.hpp": header(number) for number in range(count)}
+
+    def test_of_headers_that_include_each_other_in_a_line_the_bad_one_and_its_users_are_named(self):
+        self.expect(self.line_of(5), compilers=("clang++", "g++"))
+        self.expect(self.line_of(5, lacking=4), "h4")
+        self.expect(self.line_of(5, lacking=2), "h2", "h3", "h4", compilers=("clang++", "g++"))
+
+    def test_what_a_user_includes_does_not_help_what_is_used(self):
+        lines = self.line_of(5, lacking=1)
+        name = "core/data/h4.hpp"
+        lines[name] = lines[name].replace("#pragma once\n", "#pragma once\n#include <chrono>\n")
+        self.expect(lines, "h1", "h2", "h3")
+
+    def test_of_headers_that_include_each_other_each_is_read_first(self):
+        ring = {"core/data/one.hpp": '#pragma once\n#include "core/data/two.hpp"\nstruct One { Two* two; };\n',
+                "core/data/two.hpp": '#pragma once\n#include "core/data/one.hpp"\nstruct Two { int one; };\n'}
+        self.expect(ring, "two")
+        self.expect({path: text.replace("Two*", "struct Two*") for path, text in ring.items()})
+
     def test_headers_that_include_the_same_are_good(self):
         self.expect(self.among_others("good", *ALL))
 

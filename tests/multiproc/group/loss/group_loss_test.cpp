@@ -25,7 +25,7 @@ class GroupLossTest : public ClusterTest {
     node.expect(line);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Over, GroupLossTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, GroupLossTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(GroupLossTest, the_keepers_node) {

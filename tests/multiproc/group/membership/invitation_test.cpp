@@ -98,7 +98,7 @@ TEST_P(ClusterInvitationTest, what_is_stuck_is_reported_with_the_missing_ranks) 
 }
 
 class InvitationLossTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, InvitationLossTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, InvitationLossTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 void lose_the_first(Cluster& cluster) {
