@@ -74,7 +74,8 @@ void Node::close_connections() {
 void Node::say_goodbye() {
   close_connections();
   for (const auto node : cluster_.servers().others())
-    if (cluster_.fabric().mesh().state(node) == mesh::NodeState::reached) cluster_.take_leave_of(node);
+    if (cluster_.fabric().mesh().state(node) == mesh::NodeState::reached)
+      cluster_.send(node, server::RequestType::leaving, {}, nullptr);
 }
 
 void Node::add(Bytes contact) {

@@ -54,8 +54,8 @@ class Node final : server::ClientConnection::Owner {
 
   server::Rooms& rooms() noexcept { return *rooms_; }
   server::Cluster& cluster() noexcept { return cluster_; }
-  /// As a server that is told to end: its processes are turned out, the nodes that it has spoken to hear that
-  /// it goes. That is on its way a little later.
+  /// As a server that is told to end (Cluster::say_goodbye): its processes are turned out, the nodes that it
+  /// has spoken to hear that it goes. That is on its way a little later.
   void say_goodbye();
   std::size_t connections() const noexcept { return connections_.size(); }
 
