@@ -160,6 +160,23 @@ Schedule join_while_invited() {
   return out;
 }
 
+/// The server of a process that has not answered ends in good order.
+Schedule invitation_of_a_server_that_leaves() {
+  using A = Answer;
+  auto out = on(4, 1, 235, 0);
+  out.operations = {{.kind = Kind::invite,
+                     .members = {0, 2, 3},
+                     .pauses = {us(0), us(28), us(0)},
+                     .group = "group0",
+                     .adjusts = true,
+                     .target = 3,
+                     .answers = std::vector<A>(3, A::accepts),
+                     .decides = true,
+                     .elects = true}};
+  out.faults = {{Fault::Kind::node_leaves, 2, us(16)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_invitations() {
@@ -169,7 +186,8 @@ std::vector<Found> found_invitations() {
           {"an invitation fails for two reasons", refused_invitation_whose_coordinator_is_lost()},
           {"a process waits for a lost coordinator", invitation_that_comes_after_the_question()},
           {"an invitation waits for a process of a lost node", invitation_of_a_process_that_has_died()},
-          {"a join fails because of an invitation", join_while_invited()}};
+          {"a join fails because of an invitation", join_while_invited()},
+          {"an invitation waits for a server that has left", invitation_of_a_server_that_leaves()}};
 }
 
 }  // namespace weft::schedules

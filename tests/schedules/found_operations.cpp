@@ -245,6 +245,26 @@ Schedule fence_of_a_member_that_leaves_and_ends() {
   return out;
 }
 
+/// A leave asks for a view about the group's keeper, whose server leaves, before that node counts as lost.
+Schedule view_that_knows_fewer_losses() {
+  auto out = on(3, 2, 1001260, 5000);
+  out.operations = {{.kind = Kind::invite,
+                     .members = {0, 2},
+                     .pauses = {us(0), us(0)},
+                     .group = "group0",
+                     .target = 2,
+                     .answers = {Answer::accepts, Answer::accepts},
+                     .is_optional = true,
+                     .elects = true},
+                    {.kind = Kind::fence_set,
+                     .members = {0, 2, 3, 4, 5},
+                     .pauses = {us(0), us(0), us(0), us(0), us(1536)}},
+                    {.kind = Kind::leave, .members = {0}, .pauses = {us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::node_leaves, 1, us(1406)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_operations() {
@@ -258,7 +278,8 @@ std::vector<Found> found_operations() {
           {"a construct that two nodes refuse has two ends", construct_that_two_nodes_refuse()},
           {"a construct fails without a reason", construct_of_a_group_that_is_there()},
           {"a time-out waits for ever at one of two nodes", time_out_at_two_nodes()},
-          {"the ends of two fences are taken for one", fence_of_a_member_that_leaves_and_ends()}};
+          {"the ends of two fences are taken for one", fence_of_a_member_that_leaves_and_ends()},
+          {"a view is about fewer losses than a server knows of", view_that_knows_fewer_losses()}};
 }
 
 }  // namespace weft::schedules
