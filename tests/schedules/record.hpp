@@ -50,6 +50,8 @@ std::vector<std::string> open_at(simulation::World& world);
 /// What has not gone back to where it was, of servers whose operations have all ended: a line each.
 ///   has_missed  a node may have missed an attempt of the others, because its processes ended or left: what
 ///               came to it of that stays for its next one; what it does for these alone may stay open
+/// What a server that has left in good order has said before stays where no process has come to it, and this
+/// node, which has never spoken to that one, does not watch it.
 std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left, bool has_missed);
 
 /// Adds what is wrong of a run that has come to its end.

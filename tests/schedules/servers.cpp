@@ -46,6 +46,10 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
     auto& node = *world.node(number);
     auto& rooms = node.rooms();
     bool is_for_lost = false;
+    const auto& servers = node.cluster().servers();
+    bool keeps_for_left = false;
+    for (server::NodeNumber other = 0; other < world.nodes(); ++other)
+      keeps_for_left |= servers.has_left(other) && !servers.is_lost(other);
     auto parts = rooms.fences.open_parts();
     for (auto& part : rooms.group_reports.open_parts()) parts.push_back(std::move(part));
     for (const auto& part : parts) {
@@ -56,7 +60,8 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
     const std::pair<const char*, std::size_t> counts[] = {
         {"collectives", is_for_lost ? 0 : node.cluster().engine().open().size()},
         {"undecided collectives", node.cluster().engine().has_undecided() ? 1 : 0},
-        {"bytes of early messages", is_any_for_lost ? 0 : node.cluster().engine().counters().awaited_bytes},
+        {"bytes of early messages",
+         is_any_for_lost || keeps_for_left ? 0 : node.cluster().engine().counters().awaited_bytes},
         {"Gets", rooms.gets.waiting()},
         {"questions", rooms.questions.open()},
         {"acceptances of invitations", rooms.invited.joining()},
