@@ -55,8 +55,7 @@ class GroupBoards {
   SeatRef of_members(const link::RankRuns& members) const;
   /// False: there is no place at the board any more. timeout: of the call.
   bool enter(const SeatRef& seat, store::GroupAct act, const std::string& group,
-             std::optional<std::chrono::milliseconds> timeout, Time now,
-             decltype(Meeting::end) end);
+             std::optional<std::chrono::milliseconds> timeout, Time now, decltype(Meeting::end) end);
   /// True: something has moved.
   bool look(Time now);
   /// When look() has something to do though nothing comes; max(): never.

@@ -50,8 +50,9 @@ struct Rooms {
         groups({jobs, gets, card_exchange, exchanges, group_events, peers, group_boards, group_table,
                 open_operations},
                self.rank),
-        operations(loop, open_operations,
-                   {jobs, host, card_exchange, exchanges, peers, group_boards, groups, losses, early_messages}),
+        operations(
+            loop, open_operations,
+            {jobs, host, card_exchange, exchanges, peers, group_boards, groups, losses, early_messages}),
         gatherings(loop, open_operations,
                    {jobs, host, peers, group_events, group_boards, losses, groups, operations}),
         bootstraps(loop, jobs, peers, groups, gatherings),

@@ -248,18 +248,17 @@ Schedule fence_of_a_member_that_leaves_and_ends() {
 /// A leave asks for a view about the group's keeper, whose server leaves, before that node counts as lost.
 Schedule view_that_knows_fewer_losses() {
   auto out = on(3, 2, 1001260, 5000);
-  out.operations = {{.kind = Kind::invite,
-                     .members = {0, 2},
-                     .pauses = {us(0), us(0)},
-                     .group = "group0",
-                     .target = 2,
-                     .answers = {Answer::accepts, Answer::accepts},
-                     .is_optional = true,
-                     .elects = true},
-                    {.kind = Kind::fence_set,
-                     .members = {0, 2, 3, 4, 5},
-                     .pauses = {us(0), us(0), us(0), us(0), us(1536)}},
-                    {.kind = Kind::leave, .members = {0}, .pauses = {us(0)}, .group = "group0"}};
+  out.operations = {
+      {.kind = Kind::invite,
+       .members = {0, 2},
+       .pauses = {us(0), us(0)},
+       .group = "group0",
+       .target = 2,
+       .answers = {Answer::accepts, Answer::accepts},
+       .is_optional = true,
+       .elects = true},
+      {.kind = Kind::fence_set, .members = {0, 2, 3, 4, 5}, .pauses = {us(0), us(0), us(0), us(0), us(1536)}},
+      {.kind = Kind::leave, .members = {0}, .pauses = {us(0)}, .group = "group0"}};
   out.faults = {{Fault::Kind::node_leaves, 1, us(1406)}};
   out.finalizes = true;
   return out;
