@@ -177,6 +177,17 @@ Schedule invitation_of_a_server_that_leaves() {
   return out;
 }
 
+/// The inviter of one that has accepted is lost when the other servers have the new member.
+Schedule extension_that_is_made_before_a_loss() {
+  auto out = on(5, 1, 901231712, 0);
+  out.operations = {
+      {.kind = Kind::connect, .members = {0, 1, 2, 3, 4}, .pauses = {us(0), us(0), us(0), us(0), us(214)}},
+      {.kind = Kind::construct, .members = {1, 3, 4}, .pauses = {us(0), us(0), us(4)}, .group = "group0", .is_bare = true},
+      {.kind = Kind::invite, .members = {0, 1, 4}, .pauses = {us(16), us(16), us(0)}, .group = "group0", .target = 1, .answers = {Answer::accepts, Answer::accepts, Answer::accepts}, .decides = true}};
+  out.faults = {{Fault::Kind::node_lost, 1, us(284)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_invitations() {
@@ -187,7 +198,8 @@ std::vector<Found> found_invitations() {
           {"a process waits for a lost coordinator", invitation_that_comes_after_the_question()},
           {"an invitation waits for a process of a lost node", invitation_of_a_process_that_has_died()},
           {"a join fails because of an invitation", join_while_invited()},
-          {"an invitation waits for a server that has left", invitation_of_a_server_that_leaves()}};
+          {"an invitation waits for a server that has left", invitation_of_a_server_that_leaves()},
+          {"a group has a member that hears that it is none", extension_that_is_made_before_a_loss()}};
 }
 
 }  // namespace weft::schedules

@@ -213,8 +213,8 @@ void Cluster::say_goodbye() {
 void Cluster::stop(const std::function<void()>& release) {
   if (!way_) return;
   servers_.hide_all(true);
-  way_->rpc.close();  // what its callers do about that may use the mesh
-  way_->engine.close();
+  way_->engine.close();  // what follows from the end of requests is no word of this server about collectives
+  way_->rpc.close();     // what its callers do about that may use the mesh
   way_->fabric->stop();
   way_->rpc.close();  // for those whose reads ended with the mesh
   if (release) release();

@@ -170,7 +170,10 @@ void Invited::lose(const pmix_proc_t& proc) {
 
 void Invited::take_end(NodeNumber from, InvitationEnd over, const Rpc::Reply& reply) {
   const bool is_valid = !over.made || jobs_.may_be_named(over.made->group.members);
-  if (is_valid && !peers_.is_lost(from)) end(over);
+  if (auto* known = known_.find(over.name); is_valid && known != nullptr && !peers_.is_lost(from)) {
+    const bool is_early = known->coordinator != from && peers_.is_gone(known->coordinator);
+    is_early ? static_cast<void>(known->early_end = over) : end(over);
+  }
   reply(is_valid ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
 }
 
@@ -179,35 +182,37 @@ void Invited::end(const InvitationEnd& end) {
   auto* known = known_.find(end.name);
   if (known == nullptr || known->end) return;
   known->end = end;
+  const auto group = known->told.group;
+  // Where the group has had its new members before the coordinator was lost they stay.
+  const auto* extended = known->told.terms.is_extension ? groups_.table().find(group) : nullptr;
+  const auto made = end.made || extended == nullptr ? end.made : MadeGroup{group, *extended, {}};
   Procs told;
   std::vector<JoiningRef> joining;
   for (const auto& entry : known->entries) {
     const bool has_heard = entry.joining && entry.joining->is_late;
-    if (!has_heard && !link::is_same(entry.proc, end.leader)) told.push_back(entry.proc);
+    const bool is_member = made && link::holds(made->group.members, entry.proc);
+    if (!has_heard && !is_member && !link::is_same(entry.proc, end.leader)) told.push_back(entry.proc);
     if (entry.joining) joining.push_back(entry.joining);
   }
   known->entries.remove_if([](const Entry& entry) { return entry.joining != nullptr; });
-  const auto group = known->told.group;
   if (!end.made) events_.tell_abort(group, end.leader, end.status, told);
   // Also for members that have ended since: this node takes part in what the group does without them.
   const bool has_members =
       end.made && !peers_.by_node(link::procs_or_none(end.made->group.members))[peers_.self()].empty();
   if (has_members) groups_.take(*end.made);
-  for (const auto& each : joining) this->end(each, end);
+  for (const auto& each : joining) this->end(each, made, end.made ? PMIX_ERR_NOT_FOUND : end.status);
   early_.take(group);
 }
 
 /// The group may have been made while the process gave up: then the others have it as a member, and it
 /// leaves.
-void Invited::end(const JoiningRef& joining, const InvitationEnd& end) {
+void Invited::end(const JoiningRef& joining, const std::optional<MadeGroup>& made, pmix_status_t else_status) {
   joining->deadline.reset();
   joining->group.reset();
-  const bool is_member = end.made && link::holds(end.made->group.members, joining->answer.proc);
-  if (!joining->is_late) {
-    if (is_member) return groups_.admit(joining->from, PMIX_SUCCESS, *end.made);
-    return joining->from.reply(end.made ? PMIX_ERR_NOT_FOUND : end.status);
-  }
-  if (is_member) memberships_.leave({joining->from.connection, 0}, {end.made->name, {}});
+  const bool is_member = made && link::holds(made->group.members, joining->answer.proc);
+  if (!joining->is_late)
+    return is_member ? groups_.admit(joining->from, PMIX_SUCCESS, *made) : joining->from.reply(else_status);
+  if (is_member) memberships_.leave({joining->from.connection, 0}, {made->name, {}});
 }
 
 // ---- the coordinator is lost
@@ -247,6 +252,7 @@ void Invited::settle(std::vector<InvitationItem> decided) {
     }
     known->told.members = std::move(item.told.members);
     if (known->coordinator != item.coordinator) follow(*known, item.coordinator);
+    if (const auto early = std::exchange(known->early_end, {})) end(*early);
   }
 }
 

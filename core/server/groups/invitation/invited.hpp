@@ -64,6 +64,7 @@ class Invited final : ViewRoomOf<InvitationItem> {
     NodeNumber coordinator = 0;
     std::list<Entry> entries{};  ///< until the process has heard how it ends, or has ended or declined
     std::optional<InvitationEnd> end{};
+    std::optional<InvitationEnd> early_end{};  ///< by a coordinator that this server has not heard of yet
     std::vector<InvitationAnswer> held{};  ///< answers for the coordinator that follows a lost one
   };
 
@@ -76,7 +77,7 @@ class Invited final : ViewRoomOf<InvitationItem> {
   void watch_deadline(const JoiningRef& joining, data::Deadline until);
   void refused(const InvitationAnswer& answer);
   void end(const InvitationEnd& end);
-  void end(const JoiningRef& joining, const InvitationEnd& end);
+  void end(const JoiningRef& joining, const std::optional<MadeGroup>& made, pmix_status_t else_status);
   void follow(Known& known, NodeNumber coordinator);
   bool may_come(const pmix_proc_t& proc) const;
   static bool is_open(const Known& known) { return !known.end && !known.entries.empty(); }

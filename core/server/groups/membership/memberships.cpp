@@ -52,8 +52,11 @@ Memberships::Memberships(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questio
 void Memberships::leave(const Requester& from, const link::GroupLeave& message) {
   const auto* group = groups_.table().find(message.group);
   if (group == nullptr || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
+  groups_.table().begin_leave(message.group, from.proc());
   ask({Kind::leave, message.group, link::runs_of({from.proc()}), {}, 0},
       [this, from, name = message.group](pmix_status_t status, const MadeGroup&) {
+        groups_.table().end_leave(name, from.proc());
+        gatherings_.look_for_lost(name);
         from.reply(status);
         // With the reply its library forgets the group. It may have been invited anew before that.
         const auto* now = groups_.table().find(name);
@@ -233,10 +236,14 @@ void Memberships::settle(std::vector<MembersItem> decided) {
   }
 }
 
-/// The servers that are left have agreed on this version.
+/// The servers that are left have agreed on this version. Members of this node may be new in it.
 void Memberships::follow(const std::string& name, const Group& group) {
   const MadeGroup made{name, group, {}};
-  if (groups_.table().find(name) != nullptr) take(made, {});
+  auto elsewhere = link::procs_or_none(group.members);
+  const auto here = std::erase_if(elsewhere, [this](const pmix_proc_t& proc) {
+    return peers_.node_of(proc) == peers_.self();
+  });
+  if (here != 0 || groups_.table().find(name) != nullptr) take(made, link::runs_of(elsewhere));
   const auto requests = requests_;
   for (const auto& request : requests) {
     const bool is_of_it = request->message.group == name && request->message.known.origin == group.origin;

@@ -13,14 +13,14 @@ namespace weft::server {
 // ---- participants of this node that are lost
 
 /// Participants of this node that were lost before they called, and are waited for; those that have died
-/// first.
+/// first. One that has asked to leave is none of them until it is known whether it has left.
 std::vector<Gatherings::Lost> Gatherings::lost_of(const Operation& operation) const {
   std::vector<Lost> out;
   each_local(rooms_.jobs, operation.set, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     const auto status = end_of(job, local);
-    if (status != PMIX_SUCCESS && !has_arrived(operation, job, local) && !contains(operation.lost, proc))
-      out.push_back({proc, status});
+    if (status == PMIX_SUCCESS || has_arrived(operation, job, local) || contains(operation.lost, proc)) return;
+    if (!rooms_.groups.table().is_leaving(operation.name.group, proc)) out.push_back({proc, status});
   });
   std::stable_partition(out.begin(), out.end(),
                         [](const Lost& lost) { return lost.status == PMIX_ERR_PROC_ABORTED; });
@@ -36,9 +36,15 @@ void Gatherings::look_for_lost(const OperationRef& operation) {
     if (operation->state == OperationState::gathering) lose_in(operation, lost);
 }
 
+void Gatherings::look_for_lost(const std::string& group) {
+  for (const auto& open : open_.in(OperationState::gathering))
+    if (open->name.group == group) look_for_lost(open);
+}
+
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
   for (const auto& open : open_.in(OperationState::gathering))
-    if (open->state == OperationState::gathering && events::covers(open->set, proc))
+    if (open->state == OperationState::gathering && events::covers(open->set, proc) &&
+        !rooms_.groups.table().is_leaving(open->name.group, proc))
       lose_in(open, {proc, status});
   lose_leader(proc, status);
 }

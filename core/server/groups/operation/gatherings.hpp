@@ -60,6 +60,8 @@ class Gatherings {
 
   /// A local process will not call any more: it has ended, or has finalized.
   void lose(const pmix_proc_t& proc, pmix_status_t status);
+  /// What became of a process that has asked to leave that group is known: it may have ended meanwhile.
+  void look_for_lost(const std::string& group);
   /// These groups have no live member of this node any more (Groups::process_ended()).
   void lose_groups(const std::vector<std::string>& names);
   /// A process has left a group with members here. before: the members until then.

@@ -287,8 +287,12 @@ bool Operations::may_take_part_in(const Operation& operation) const {
   const bool is_of_these = operation.name.series == group->series;
   if (is_of_these && is_same(rooms_.groups.set_of_group(*members), operation.set)) return true;
   // A fence that has begun before processes joined ends among the members that it has begun with. One with a
-  // process that has left since ends so where that had called before.
+  // process that has left since ends so where that had called before: of this node it has not.
   const auto fenced = link::procs_or_none(rooms_.groups.by_rank(operation.set));
+  const bool has_left_here = std::any_of(fenced.begin(), fenced.end(), [&](const pmix_proc_t& proc) {
+    return !contains(*members, proc) && rooms_.peers.node_of(proc) == rooms_.peers.self();
+  });
+  if (has_left_here) return false;
   const auto are_in = [](const Procs& some, const Procs& all) {
     return std::all_of(some.begin(), some.end(),
                        [&](const pmix_proc_t& proc) { return contains(all, proc); });

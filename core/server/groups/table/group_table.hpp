@@ -4,7 +4,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -82,6 +84,18 @@ class GroupTable {
     return ended_.find({name, origin}) != nullptr;
   }
 
+  // A process of this node has asked to leave, and has not heard how that has ended: other nodes may know
+  // already that it has, and go on without the operations that it has not called by now.
+  void begin_leave(const std::string& name, const pmix_proc_t& proc) {
+    leaving_.emplace(name, link::nspace_of(proc), proc.rank);
+  }
+  void end_leave(const std::string& name, const pmix_proc_t& proc) {
+    leaving_.erase({name, std::string(link::nspace_of(proc)), proc.rank});
+  }
+  bool is_leaving(const std::string& name, const pmix_proc_t& proc) const {
+    return leaving_.count({name, std::string(link::nspace_of(proc)), proc.rank}) != 0;
+  }
+
   // What follows comes after all that the ledgers hold by then.
   void add(std::string name, Group group) {
     settle();
@@ -112,6 +126,7 @@ class GroupTable {
   GroupBoards& boards_;
   const Cluster& cluster_;  ///< this server keeps the groups that its processes make at boards
   std::map<std::string, Group> groups_;
+  std::set<std::tuple<std::string, std::string, pmix_rank_t>> leaving_;
   /// Groups. A forgotten one is there again for the processes that a late change names.
   static constexpr std::size_t most_ended = 1024;
   Latest<std::pair<std::string, std::uint64_t>, std::monostate, most_ended> ended_;
