@@ -73,9 +73,7 @@ void Node::close_connections() {
 
 void Node::say_goodbye() {
   close_connections();
-  for (const auto node : cluster_.servers().others())
-    if (cluster_.fabric().mesh().state(node) == mesh::NodeState::reached)
-      cluster_.send(node, server::RequestType::leaving, {}, nullptr);
+  cluster_.say_goodbye(std::chrono::milliseconds(0));
 }
 
 void Node::add(Bytes contact) {

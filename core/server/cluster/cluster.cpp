@@ -26,7 +26,6 @@ constexpr std::uint16_t rpc_messages = 2;
 constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 
 constexpr NodeNumber most_nodes = 1u << 20;
-constexpr std::chrono::seconds goodbye_limit{1};
 
 Result<Bytes> bytes_of(const pmix_value_t& value) {
   if (value.type != PMIX_BYTE_OBJECT || (value.data.bo.bytes == nullptr && value.data.bo.size != 0))
@@ -200,12 +199,13 @@ void Cluster::take_leave_of(NodeNumber node) {
   servers_.leave(node);
 }
 
-void Cluster::say_goodbye() {
+void Cluster::say_goodbye(std::chrono::milliseconds limit) {
   if (!way_) return;
   for (const auto node : servers_.others())
     if (fabric().mesh().state(node) == mesh::NodeState::reached)
       way_->rpc.send(node, RequestType::leaving, {}, nullptr);
-  const auto until = std::chrono::steady_clock::now() + goodbye_limit;
+  way_->views.close();
+  const auto until = std::chrono::steady_clock::now() + limit;
   do turn();
   while (!way_->rpc.is_flushed() && std::chrono::steady_clock::now() < until);
 }

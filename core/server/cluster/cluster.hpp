@@ -10,6 +10,7 @@
 //           endpoint goes, then the endpoint.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -114,8 +115,8 @@ class Cluster final : mesh::Watcher {
   Pace pace() const noexcept { return Pace(way_ ? way_->fabric.get() : nullptr); }
   /// Tells a node that nothing more comes from here; nothing is sent to it any more, and its end is no loss.
   void take_leave_of(NodeNumber node);
-  /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
-  void say_goodbye();
+  /// Tells those it has spoken to that it goes, and hands out what is still to be sent, for so long at most.
+  void say_goodbye(std::chrono::milliseconds limit = std::chrono::seconds(1));
   /// Ends all work; open requests are answered from in here. Then `release` frees what was exposed to the
   /// endpoint, and the endpoint ends: there is no way to other nodes any more. release: may be null.
   void stop(const std::function<void()>& release);

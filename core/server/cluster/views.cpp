@@ -72,7 +72,14 @@ void Views::node_lost(NodeNumber node) {
   is_asking_ = false;
 }
 
+void Views::close() noexcept {
+  is_closed_ = true;
+  is_asking_ = false;
+  patience_.reset();
+}
+
 bool Views::progress() {
+  if (is_closed_) return false;
   is_wanted_ |= engine_.take_begun_undecided();
   if (is_asking_ || !std::exchange(is_wanted_, false)) return false;
   if (!is_for_others_ && !has_undecided()) return false;
@@ -246,6 +253,7 @@ Views::Report Views::report(const collectives::Unsettled& about) {
 void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto request = read(from, body);
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (is_closed_) return reply(PMIX_ERR_UNREACH, {});
   if (std::pair(request->number, from) < newest_)
     return reply(PMIX_SUCCESS, base::encode(Report{.outcome = Report::Outcome::has_newer}));
   newest_ = {request->number, from};
@@ -259,7 +267,7 @@ void Views::on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto installation = base::decode<Installation>(body);
   if (!installation) return reply(PMIX_ERR_BAD_PARAM, {});
   // Of a view before the last that this server has reported to: that one decides.
-  if (std::pair(installation->number, from) == newest_) install(*installation);
+  if (!is_closed_ && std::pair(installation->number, from) == newest_) install(*installation);
   reply(PMIX_SUCCESS, {});
 }
 

@@ -20,6 +20,8 @@
 // Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next
 //           lowest asks, as soon as a server with something undecided wants it; what an earlier leader's
 //           decision has ended at a server is then what has ended there.
+// Leaving   A server that leaves in good order says so behind all that it has decided, and decides nothing
+//           from then on: the others do not count it any more.
 // About     A view is about the losses that its request names, and what was given up: where a server knows of
 //           more, it wants another. A room may want one before a loss is known: that of a server that leaves.
 // Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, four times
@@ -98,6 +100,8 @@ class Views {
   void node_is_back(NodeNumber node) { lost_.erase(node); }
   /// A room has come to wait for a node that is lost.
   void want() noexcept { is_wanted_ = true; }
+  /// This server leaves, and the others know it: it leads no view any more, and reports to none.
+  void close() noexcept;
   /// After the progress of engine and rpc: asks for what is undecided. True: it has.
   bool progress();
 
@@ -131,6 +135,7 @@ class Views {
   std::set<NodeNumber> lost_;
   std::pair<std::uint64_t, NodeNumber>
       newest_{};                     ///< number and leader of the view that this server has reported to last
+  bool is_closed_ = false;
   bool is_wanted_ = false;           ///< something may be undecided that no view covers
   std::optional<Timer> patience_{};  ///< until the leader is told that a view is wanted
   // Of the leader:
