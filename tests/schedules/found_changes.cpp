@@ -385,12 +385,36 @@ Schedule leave_that_names_a_keeper() {
 /// have given up for that leave.
 Schedule fence_of_a_process_that_dies_as_it_leaves() {
   auto out = on(5, 2, 901182659, 5000);
-  out.operations = {
-      {.kind = Kind::invite, .members = {0, 1, 4, 5, 6, 7, 8, 9}, .pauses = {us(34), us(23), us(0), us(0), us(0), us(27), us(0), us(0)}, .group = "group1", .adjusts = true, .target = 9, .answers = {Answer::accepts, Answer::declines, Answer::accepts, Answer::declines, Answer::accepts, Answer::accepts, Answer::accepts, Answer::none}},
-      {.kind = Kind::invite, .members = {0, 1, 3, 4, 7, 8, 9}, .pauses = {us(0), us(48), us(0), us(0), us(0), us(0), us(46)}, .group = "group1", .adjusts = true, .target = 1, .answers = {Answer::accepts, Answer::declines, Answer::accepts, Answer::accepts, Answer::accepts, Answer::accepts, Answer::accepts}, .is_optional = true, .decides = true, .elects = true},
-      {.kind = Kind::leave, .members = {4}, .pauses = {us(37)}, .group = "group1"},
-      {.kind = Kind::fence_group, .members = {0, 1, 3, 4, 5, 6, 7, 8, 9}, .pauses = {us(0), us(0), us(0), us(0), us(0), us(25), us(9), us(0), us(0)}, .group = "group1", .timeout = 2}};
-  out.faults = {{Fault::Kind::process_ends, 3, us(90)}, {Fault::Kind::process_ends, 1, us(135)}, {Fault::Kind::process_ends, 9, us(232)}, {Fault::Kind::process_ends, 4, us(246)}, {Fault::Kind::process_ends, 8, us(247)}};
+  out.operations = {{.kind = Kind::invite,
+                     .members = {0, 1, 4, 5, 6, 7, 8, 9},
+                     .pauses = {us(34), us(23), us(0), us(0), us(0), us(27), us(0), us(0)},
+                     .group = "group1",
+                     .adjusts = true,
+                     .target = 9,
+                     .answers = {Answer::accepts, Answer::declines, Answer::accepts, Answer::declines,
+                                 Answer::accepts, Answer::accepts, Answer::accepts, Answer::none}},
+                    {.kind = Kind::invite,
+                     .members = {0, 1, 3, 4, 7, 8, 9},
+                     .pauses = {us(0), us(48), us(0), us(0), us(0), us(0), us(46)},
+                     .group = "group1",
+                     .adjusts = true,
+                     .target = 1,
+                     .answers = {Answer::accepts, Answer::declines, Answer::accepts, Answer::accepts,
+                                 Answer::accepts, Answer::accepts, Answer::accepts},
+                     .is_optional = true,
+                     .decides = true,
+                     .elects = true},
+                    {.kind = Kind::leave, .members = {4}, .pauses = {us(37)}, .group = "group1"},
+                    {.kind = Kind::fence_group,
+                     .members = {0, 1, 3, 4, 5, 6, 7, 8, 9},
+                     .pauses = {us(0), us(0), us(0), us(0), us(0), us(25), us(9), us(0), us(0)},
+                     .group = "group1",
+                     .timeout = 2}};
+  out.faults = {{Fault::Kind::process_ends, 3, us(90)},
+                {Fault::Kind::process_ends, 1, us(135)},
+                {Fault::Kind::process_ends, 9, us(232)},
+                {Fault::Kind::process_ends, 4, us(246)},
+                {Fault::Kind::process_ends, 8, us(247)}};
   out.finalizes = true;
   return out;
 }
@@ -419,7 +443,8 @@ std::vector<Found> found_changes() {
           {"a group comes back after its end", join_of_an_ended_group()},
           {"a process forgets the group that it has joined again", invitation_of_a_process_that_leaves()},
           {"some do not hear of the leave that names the next keeper", leave_that_names_a_keeper()},
-          {"a server takes part in a fence for a process that has left", fence_of_a_process_that_dies_as_it_leaves()}};
+          {"a server takes part in a fence for a process that has left",
+           fence_of_a_process_that_dies_as_it_leaves()}};
 }
 
 }  // namespace weft::schedules

@@ -182,8 +182,18 @@ Schedule extension_that_is_made_before_a_loss() {
   auto out = on(5, 1, 901231712, 0);
   out.operations = {
       {.kind = Kind::connect, .members = {0, 1, 2, 3, 4}, .pauses = {us(0), us(0), us(0), us(0), us(214)}},
-      {.kind = Kind::construct, .members = {1, 3, 4}, .pauses = {us(0), us(0), us(4)}, .group = "group0", .is_bare = true},
-      {.kind = Kind::invite, .members = {0, 1, 4}, .pauses = {us(16), us(16), us(0)}, .group = "group0", .target = 1, .answers = {Answer::accepts, Answer::accepts, Answer::accepts}, .decides = true}};
+      {.kind = Kind::construct,
+       .members = {1, 3, 4},
+       .pauses = {us(0), us(0), us(4)},
+       .group = "group0",
+       .is_bare = true},
+      {.kind = Kind::invite,
+       .members = {0, 1, 4},
+       .pauses = {us(16), us(16), us(0)},
+       .group = "group0",
+       .target = 1,
+       .answers = {Answer::accepts, Answer::accepts, Answer::accepts},
+       .decides = true}};
   out.faults = {{Fault::Kind::node_lost, 1, us(284)}};
   return out;
 }

@@ -264,6 +264,33 @@ Schedule view_that_knows_fewer_losses() {
   return out;
 }
 
+/// A server says that it leaves in the middle of a view that it leads, and the next one leads another.
+Schedule view_of_a_server_that_leaves() {
+  auto out = on(6, 1, 5003435, 5000);
+  out.operations = {
+      {.kind = Kind::invite,
+       .members = {3, 5},
+       .pauses = {us(57), us(0)},
+       .group = "group0",
+       .adjusts = true,
+       .target = 3,
+       .answers = {Answer::accepts, Answer::accepts},
+       .is_optional = true,
+       .elects = true},
+      {.kind = Kind::fence_group, .members = {3, 5}, .pauses = {us(0), us(39)}, .group = "group0"},
+      {.kind = Kind::connect, .members = {0, 1, 2, 3, 5}, .pauses = {us(12), us(0), us(0), us(0), us(2431)}},
+      {.kind = Kind::construct,
+       .members = {0, 1, 2, 3, 4, 5},
+       .pauses = {us(0), us(0), us(0), us(0), us(0), us(0)},
+       .group = "group1",
+       .adjusts = true,
+       .differs = true}};
+  out.faults = {{Fault::Kind::node_lost, 3, us(1294)},
+                {Fault::Kind::node_lost, 1, us(2576)},
+                {Fault::Kind::node_leaves, 0, us(2705)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_operations() {
@@ -278,7 +305,8 @@ std::vector<Found> found_operations() {
           {"a construct fails without a reason", construct_of_a_group_that_is_there()},
           {"a time-out waits for ever at one of two nodes", time_out_at_two_nodes()},
           {"the ends of two fences are taken for one", fence_of_a_member_that_leaves_and_ends()},
-          {"a view is about fewer losses than a server knows of", view_that_knows_fewer_losses()}};
+          {"a view is about fewer losses than a server knows of", view_that_knows_fewer_losses()},
+          {"a server that leaves decides beside the next one", view_of_a_server_that_leaves()}};
 }
 
 }  // namespace weft::schedules

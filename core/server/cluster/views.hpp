@@ -134,7 +134,7 @@ class Views {
   const std::vector<ViewRoom*>& rooms_;
   std::set<NodeNumber> lost_;
   std::pair<std::uint64_t, NodeNumber>
-      newest_{};                     ///< number and leader of the view that this server has reported to last
+      newest_{};  ///< number and leader of the view that this server has reported to last
   bool is_closed_ = false;
   bool is_wanted_ = false;           ///< something may be undecided that no view covers
   std::optional<Timer> patience_{};  ///< until the leader is told that a view is wanted

@@ -206,7 +206,8 @@ void Invited::end(const InvitationEnd& end) {
 
 /// The group may have been made while the process gave up: then the others have it as a member, and it
 /// leaves.
-void Invited::end(const JoiningRef& joining, const std::optional<MadeGroup>& made, pmix_status_t else_status) {
+void Invited::end(const JoiningRef& joining, const std::optional<MadeGroup>& made,
+                  pmix_status_t else_status) {
   joining->deadline.reset();
   joining->group.reset();
   const bool is_member = made && link::holds(made->group.members, joining->answer.proc);

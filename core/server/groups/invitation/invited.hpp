@@ -65,7 +65,7 @@ class Invited final : ViewRoomOf<InvitationItem> {
     std::list<Entry> entries{};  ///< until the process has heard how it ends, or has ended or declined
     std::optional<InvitationEnd> end{};
     std::optional<InvitationEnd> early_end{};  ///< by a coordinator that this server has not heard of yet
-    std::vector<InvitationAnswer> held{};  ///< answers for the coordinator that follows a lost one
+    std::vector<InvitationAnswer> held{};      ///< answers for the coordinator that follows a lost one
   };
 
   void take(NodeNumber from, InvitationMessage message, const Rpc::Reply& reply);

@@ -240,9 +240,8 @@ void Memberships::settle(std::vector<MembersItem> decided) {
 void Memberships::follow(const std::string& name, const Group& group) {
   const MadeGroup made{name, group, {}};
   auto elsewhere = link::procs_or_none(group.members);
-  const auto here = std::erase_if(elsewhere, [this](const pmix_proc_t& proc) {
-    return peers_.node_of(proc) == peers_.self();
-  });
+  const auto here = std::erase_if(
+      elsewhere, [this](const pmix_proc_t& proc) { return peers_.node_of(proc) == peers_.self(); });
   if (here != 0 || groups_.table().find(name) != nullptr) take(made, link::runs_of(elsewhere));
   const auto requests = requests_;
   for (const auto& request : requests) {

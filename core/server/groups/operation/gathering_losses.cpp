@@ -19,7 +19,8 @@ std::vector<Gatherings::Lost> Gatherings::lost_of(const Operation& operation) co
   each_local(rooms_.jobs, operation.set, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     const auto status = end_of(job, local);
-    if (status == PMIX_SUCCESS || has_arrived(operation, job, local) || contains(operation.lost, proc)) return;
+    if (status == PMIX_SUCCESS || has_arrived(operation, job, local) || contains(operation.lost, proc))
+      return;
     if (!rooms_.groups.table().is_leaving(operation.name.group, proc)) out.push_back({proc, status});
   });
   std::stable_partition(out.begin(), out.end(),
