@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "simulation/require.hpp"
@@ -75,10 +76,8 @@ Client::Call Client::fence(const server::Procs& procs, data::Infos directives) {
 }
 
 Client::Call Client::construct(const std::string& group, const server::Procs& procs, data::Infos directives) {
-  const auto call = meet(group_boards_.of_array(procs), store::GroupAct::made,
-                         link::GroupConstruct{group, procs, std::move(directives)});
-  constructs_.emplace(call, procs);
-  return call;
+  return meet(group_boards_.of_array(procs), store::GroupAct::made,
+              link::GroupConstruct{group, procs, std::move(directives)});
 }
 Client::Call Client::destruct(const std::string& group, const link::RankRuns& members,
                               data::Infos directives) {
@@ -100,6 +99,7 @@ Client::Call Client::meet(const GroupBoards::SeatRef& seat, store::GroupAct act,
   const auto call = ++last_;
   const auto group = message.group;
   const auto by_message = [this, call](const Message& to_send) {
+    if constexpr (std::is_same_v<Message, link::GroupConstruct>) constructs_.emplace(call, to_send.procs);
     open_.emplace(call, Message::type);
     send_frame(Message::type, call, link::encode(to_send));
   };
@@ -108,7 +108,6 @@ Client::Call Client::meet(const GroupBoards::SeatRef& seat, store::GroupAct act,
                                                          std::chrono::milliseconds waited) {
     shared->waited_ms = static_cast<std::uint32_t>(waited.count());
     if (!well) return by_message(*shared);
-    constructs_.erase(call);
     Ended ended{call, PMIX_SUCCESS};
     if (act == store::GroupAct::made) ended.members = members;
     words_.emplace_back(std::in_place_type<Ended>, std::move(ended));

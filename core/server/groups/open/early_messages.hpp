@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages about a group that other servers have already, and this one has not yet: its construct is still with
-// the other nodes, or processes here have accepted an invitation and wait for its end. The loop's thread only.
+// Messages about a group that other servers have already, and this one has not yet: its construct is still
+// with the other nodes, or processes here have accepted an invitation and wait for its end. The loop's thread
+// only.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,7 @@ class EarlyMessages {
     std::function<void()> take;
     std::optional<Group> changed{};  ///< of a change of the group: what it is then
   };
-  /// The group is made elsewhere while this is held.
+  /// While it is held that group may have been made elsewhere, and is not known here.
   using Expected = std::shared_ptr<const std::string>;
 
   EarlyMessages(GroupTable& table, const OpenOperations& operations)
