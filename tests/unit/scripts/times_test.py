@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/times on the logs of a build that never was: what is slowest, and what was skipped."""
+"""scripts/times on the logs of a build that never was: what is slowest, was skipped, or has failed."""
 import pathlib
 import subprocess
 import sys
@@ -16,7 +16,10 @@ NINJA = """# ninja log v5
 """
 JUNIT = """<testsuite name="Linux-c++" tests="4">
  <testcase name="unit.core.store" classname="unit.core.store" time="2.5" status="run"><system-out>fine</system-out></testcase>
- <testcase name="multiproc.a" classname="multiproc.a" time="7.25" status="fail"><failure message="no"/></testcase>
+ <testcase name="multiproc.a" classname="multiproc.a" time="7.25" status="fail"><failure message="no"/>
+  <system-out>one
+two
+</system-out></testcase>
  <testcase name="mpi.b.hosts" classname="mpi.b.hosts" time="0.1" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
   <system-out>first
 skipped: no pretend hosts here
@@ -27,6 +30,8 @@ GTEST = """<testsuites><testsuite name="Board">
  <testcase name="fills" status="run" result="completed" time="1.75" classname="Board"/>
  <testcase name="needs_a_card" status="run" result="skipped" time="0" classname="Board">
   <skipped message="a_test.cpp:3&#x0A;there is no card"/></testcase>
+ <testcase name="needs_it_too" status="run" result="skipped" time="0" classname="Board">
+  <skipped message="a_test.cpp:9&#x0A;there is no card"/></testcase>
 </testsuite></testsuites>
 """
 
@@ -55,14 +60,19 @@ slowest entries of ctest in release (2 in all, 10 s)
       2.5 s  unit.core.store
 slowest tests inside of these in release (1 in all, 2 s)
       1.8 s  unit.core.store: Board.fills
-skipped in release (2)
+skipped in release (3)
   mpi.b.hosts: skipped: no pretend hosts here
-  unit.core.store: Board.needs_a_card: there is no card
+  unit.core.store: 2 tests: there is no card
 """)
 
     def test_as_many_as_wanted(self):
         _, out = self.run_on({".ninja_log": NINJA}, "--top", "1")
         self.assertEqual(len(out.splitlines()), 2)
+
+    def test_what_failed_tests_said(self):
+        status, out = self.run_on({"Testing/junit.xml": JUNIT}, "--failed")
+        self.assertEqual((status, out), (0, "multiproc.a failed in release, and said last:\n  one\n  two\n"))
+        self.assertEqual(self.run_on({}, "--failed"), (0, ""))
 
     def test_an_empty_folder_is_not_a_success(self):
         self.assertEqual(self.run_on({"none": ""})[0], 2)
