@@ -19,8 +19,8 @@ import threading
 import time
 import uuid
 
-from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, lives, name_of, own_lines, parent, wait_until,
-                            with_variable)
+from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, lives, name_of, own_lines, parent, shared_memory,
+                            shared_memory_of, wait_until, with_variable)
 
 VICTIM = 3  # the rank, on the last node, that faults of a rank meet
 TWO_NODES = ("--virtual-nodes", "2")
@@ -83,6 +83,12 @@ def thread_states(pid):
     return ""
 
 
+def sockets():
+    """Names of the sockets of servers: "@weft-PID-..."."""
+    with open("/proc/net/unix", encoding="utf-8", errors="replace") as lines:
+        return set(re.findall(r" (@weft-\d+-\S*)", lines.read()))
+
+
 @dataclasses.dataclass
 class Outcome:
     """How weftrun ended. status None: not within the bound; then `out` has what was still there."""
@@ -135,6 +141,7 @@ class Job:
         self.pids = set()  # of all processes of the job that were seen
         agent = ["--agent", self.agent()] if "--host" in self.shape.options and "--agent" not in options else []
         self.words = [*prefix, WEFTRUN, *self.shape.options, *agent, *options, "-n", str(ranks), CLIENT, *words]
+        self.memory_before, self.sockets_before = shared_memory(), sockets()
         self.begin = time.monotonic()
         self.process = subprocess.Popen(self.words, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
@@ -258,9 +265,8 @@ class Job:
         end = time.monotonic() + seconds
         while True:
             found = [f"{pid} {name_of(pid)} {process_state(pid)}" for pid in self.marked() if lives(pid)]
-            found += ["/dev/shm/" + name for name in os.listdir("/dev/shm") if self.is_named(r"weft-.*-(\d+)-weftrun\.", name)]
-            with open("/proc/net/unix", encoding="utf-8", errors="replace") as names:
-                found += [line.split()[-1] for line in names if self.is_named(r".* @weft-(\d+)-", line)]
+            found += ["/dev/shm/" + name for name in shared_memory_of(self.process.pid, self.memory_before)]
+            found += [name for name in sockets() - self.sockets_before if int(name.split("-")[1]) in self.pids]
             found += [os.path.join(self.files, name) for name in os.listdir(self.files)]
             if not found or time.monotonic() > end:
                 return found
@@ -272,11 +278,6 @@ class Job:
             if name_of(pid) != spared:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
-
-    def is_named(self, pattern, name):
-        """Whether the name begins so, with the pid of one of the job's processes."""
-        match = re.match(pattern, name)
-        return match is not None and int(match[1]) in self.pids
 
     def close(self):
         """Ends whatever is still there."""
@@ -290,6 +291,8 @@ class Job:
             wait_until(lambda: not self.marked(), "the end of all processes", 5)
         self.send(signal.SIGKILL)
         wait_until(lambda: not self.marked(), "the end of all processes")
+        for name in shared_memory_of(self.process.pid, self.memory_before):  # of a guard that was killed, too
+            shutil.rmtree("/dev/shm/" + name)
         for reader in self.readers:
             reader.join()
         self.process.stdout.close()

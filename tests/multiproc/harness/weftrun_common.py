@@ -2,6 +2,7 @@
 """What the tests of weftrun share. They need WEFTRUN and WEFTRUN_CLIENT (paths); ctest sets both."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -101,6 +102,17 @@ def with_variable(assignment):
         except OSError:
             continue
     return found
+
+
+def shared_memory():
+    """Names of what jobs of several virtual nodes have in /dev/shm, of jobs that run and of those that could not
+    remove it."""
+    return {name for name in os.listdir("/dev/shm") if re.match(r"weft-.*-\d+-weftrun\.", name)}
+
+
+def shared_memory_of(launcher, before):
+    """What this weftrun has there. before: shared_memory() as it was when it started; pids come again."""
+    return sorted(name for name in shared_memory() - before if re.match(rf"weft-.*-{launcher}-weftrun\.", name))
 
 
 def hosts(*words):

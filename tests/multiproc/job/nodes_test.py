@@ -12,7 +12,7 @@ import unittest
 import uuid
 
 from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, name_of, own_lines, parent, python,
-                            read_lines, repeated, run, wait_until, with_time_limits, with_variable)
+                            read_lines, repeated, run, shared_memory, shared_memory_of, wait_until, with_time_limits, with_variable)
 
 HOST = os.uname().nodename
 TWO = ["--virtual-nodes", "2"]
@@ -28,7 +28,7 @@ class Nodes(unittest.TestCase):
         name, value = self.mark.split("=")
         self.env = dict(os.environ, TMPDIR=self.files, **{name: value})
         self.jobs = []
-        self.pids = set()
+        self.memory_before = shared_memory()
 
     def tearDown(self):
         for job in self.jobs:
@@ -37,8 +37,7 @@ class Nodes(unittest.TestCase):
         left = os.listdir(self.files)
         shutil.rmtree(self.files)
         self.assertEqual(left, [])
-        for name in os.listdir("/dev/shm"):
-            self.assertFalse([pid for pid in self.pids if str(pid) in re.split(r"\D+", name)], name)
+        self.assertEqual([shared_memory_of(job.pid, self.memory_before) for job in self.jobs], [[] for _ in self.jobs])
 
     def run(self, *args, **options):
         # unittest's own run() has a result, not words
@@ -57,7 +56,6 @@ class Nodes(unittest.TestCase):
         def found():
             return [pid for pid in with_variable(self.mark) if name_of(pid) == "weftd"]
         wait_until(lambda: len(found()) == count, f"{count} daemons")
-        self.pids.update(found())
         return found()
 
     def told_once(self, err, *texts):
