@@ -28,7 +28,8 @@ void Past::add(const End& end, std::vector<NodeNumber> members, Contributions co
   if (entries_.size() > most_ends) forget(entries_.find(by_age_.begin()->second));
   const auto bytes = bytes_of(contributions);
   if (bytes == 0 || bytes > most_bytes) return;
-  while (bytes_ + bytes > most_bytes) drop_data(entries_.at(with_data_.begin()->second));
+  while (bytes_ + bytes > most_bytes || with_data_.size() == most_with_data)
+    drop_data(entries_.at(with_data_.begin()->second));
   entry.contributions = std::move(contributions);
   with_data_.emplace(age, key);
   bytes_ += bytes;

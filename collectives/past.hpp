@@ -5,9 +5,9 @@
 // P0  Also those of collectives that have not begun here, where a view has said so: they end so when they do.
 // P1  The ends of a signature since the last that was well are kept: a member that begins a later generation
 //     has ended all before it.
-// P2  At most most_ends, and the contributions of the latest alone, as many as take most_bytes. The
-//     price of forgetting: a collective that has ended well here, and is open elsewhere, may fail there, or
-//     end well there without what was contributed.
+// P2  At most most_ends, and of the latest most_with_data of these the contributions, as many as take
+//     most_bytes. The price of forgetting: a collective that has ended well here, and is open elsewhere, may
+//     fail there, or end well there without what was contributed.
 #pragma once
 
 #include <map>
@@ -60,6 +60,7 @@ struct Unsettled {
 class Past {
  public:
   static constexpr std::size_t most_ends = 1024;
+  static constexpr std::size_t most_with_data = 256;
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
 
   /// contributions: none of a barrier, and of one that has failed or has come without them. Cost: O(log

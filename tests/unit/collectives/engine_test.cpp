@@ -617,6 +617,18 @@ TEST_F(EngineTest, what_was_contributed_last_is_kept) {
   EXPECT_EQ(all[0]->engine->account({{1}}).ended.size(), 5u);
 }
 
+TEST_F(EngineTest, of_many_small_ones_what_was_contributed_last_is_kept) {
+  start(2);
+  for (std::uint64_t i = 0; i <= Past::most_with_data; ++i) {
+    for (const auto& node : all) node->begin({i, 1}, Kind::exchange, all_nodes(), block_of(node->number, i, 1));
+    ASSERT_TRUE(until([&] { return all_told(); }));
+  }
+  const auto is_kept = [&](std::uint64_t i) { return all[0]->engine->result_of({{i, 1}, 1}) != nullptr; };
+  EXPECT_FALSE(is_kept(0));
+  EXPECT_TRUE(is_kept(1) && is_kept(Past::most_with_data));
+  EXPECT_EQ(all[0]->engine->account({{1}}).ended.size(), Past::most_with_data + 1);
+}
+
 TEST_F(EngineTest, what_cannot_begin_is_refused) {
   start(3);
   const auto refused = [&](Kind kind, const std::vector<NodeNumber>& members, Block contribution) {
