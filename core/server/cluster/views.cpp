@@ -191,7 +191,7 @@ void Views::begin_round() {
                   is_wanted_ = is_for_others_ = true;
                   return;
                 }
-                // Its loss, if that is why, begins another round.
+                // A server that has left has nothing undecided. The loss of one begins another round.
                 take(node, report ? std::move(*report) : Report());
               });
   take(self_, report(request.about));
@@ -253,14 +253,14 @@ Views::Report Views::report(const collectives::Unsettled& about) {
 void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto request = read(from, body);
   if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
-  if (is_closed_) return reply(PMIX_ERR_UNREACH, {});
-  if (std::pair(request->number, from) < newest_)
-    return reply(PMIX_SUCCESS, base::encode(Report{.outcome = Report::Outcome::has_newer}));
+  const auto reply_with = [&reply](const Report& report) { reply(PMIX_SUCCESS, base::encode(report)); };
+  if (is_closed_) return reply_with({.outcome = Report::Outcome::has_left});
+  if (std::pair(request->number, from) < newest_) return reply_with({.outcome = Report::Outcome::has_newer});
   newest_ = {request->number, from};
   patience_.reset();
   learn(request->about);
   is_wanted_ |= !covers(request->about, lost_, engine_.given_up());
-  reply(PMIX_SUCCESS, base::encode(report(request->about)));
+  reply_with(report(request->about));
 }
 
 void Views::on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply) {

@@ -53,12 +53,13 @@ class Views {
     collectives::Unsettled about{};
   };
   struct Report {
-    static constexpr std::uint16_t wire_version = 2;
+    static constexpr std::uint16_t wire_version = 3;
     collectives::Engine::Account collectives{};
     std::vector<std::vector<std::byte>> rooms{};  ///< of each ViewRoom, in their order
     enum class Outcome : std::uint8_t {
       reports,
       has_newer,  ///< the server has reported to a later view, and this one is asked for again
+      has_left,   ///< the server leaves, and takes part in no view
     };
     Outcome outcome = Outcome::reports;
   };
@@ -157,7 +158,7 @@ void fields(Archive& archive, Views::Report& m) {
   archive(m.collectives.undecided, m.collectives.ended, m.rooms, m.outcome);
 }
 inline bool is_valid(const Views::Report& m) {
-  return m.outcome <= Views::Report::Outcome::has_newer;
+  return m.outcome <= Views::Report::Outcome::has_left;
 }
 template <class Archive>
 void fields(Archive& archive, Views::Decision& m) {
