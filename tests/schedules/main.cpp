@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in virtual
-// time.
-//
-//   weft_schedules --found
-//   weft_schedules --cost [--nodes N] [--operations N]
-//   weft_schedules [--seed N] [--runs N] [--seconds S] [--nodes N] [--ranks N] [--operations N] [--faults N]
-//   [--pauses] [--plain] [--all] [--show]
-//
-// --found runs those that went wrong once (found.hpp). --cost loses a node that so many operations wait for,
-// and counts messages. --pauses also draws servers that do nothing for a time; --plain draws no groups whose
-// members do not know each other where something is lost, and none there with the name of one that has ended.
-// Runs the schedules of seeds N, N + 1, ... and ends with 1 at the first that goes wrong, which it prints,
-// made smaller; --all goes on behind it, and tells the seeds alone. --show prints the schedule of the first
-// seed, and runs it twice: both runs have to be the same.
+// time: of the seeds N, N + 1, ..., those that went wrong once (found.hpp), or one that counts what a loss
+// costs. README.md has what was run.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
-#include <string_view>
+
+#include <CLI/CLI.hpp>
 
 #include "tests/schedules/schedule.hpp"
 
@@ -32,57 +21,40 @@ struct Options {
   bool shows = false, runs_found = false, runs_all = false, counts_cost = false;
 };
 
-std::optional<Options> read(int count, char** words) {
-  Options out;
-  for (int i = 1; i < count; ++i) {
-    const std::string_view word = words[i];
-    if (word == "--show") {
-      out.shows = true;
-      continue;
-    }
-    if (word == "--all") {
-      out.runs_all = true;
-      continue;
-    }
-    if (word == "--pauses") {
-      out.bounds.draws_pauses = true;
-      continue;
-    }
-    if (word == "--plain") {
-      out.bounds.is_plain = true;
-      continue;
-    }
-    if (word == "--cost") {
-      out.counts_cost = true;
-      continue;
-    }
-    if (word == "--found") {
-      out.runs_found = true;
-      continue;
-    }
-    if (i + 1 == count) return std::nullopt;
-    char* end = nullptr;
-    const auto number = std::strtoull(words[++i], &end, 10);
-    if (*end != '\0') return std::nullopt;
-    const auto small = static_cast<std::uint32_t>(number);
-    if (word == "--seed")
-      out.seed = number;
-    else if (word == "--runs")
-      out.runs = number;
-    else if (word == "--seconds")
-      out.seconds = small;
-    else if (word == "--nodes" && small >= 2)
-      out.bounds.most_nodes = small;
-    else if (word == "--ranks" && small >= 1)
-      out.bounds.most_ranks_a_node = small;
-    else if (word == "--operations" && small >= 1)
-      out.bounds.most_operations = small;
-    else if (word == "--faults")
-      out.bounds.most_faults = small;
-    else
-      return std::nullopt;
+/// Nothing: the program ends with `status`.
+std::optional<Options> read(int count, char** words, int& status) {
+  CLI::App app(
+      "Schedules of operations, ends of processes and losses of nodes, in a cluster in this process and in "
+      "virtual time. Ends with 1 at the first that goes wrong, which it prints, made smaller.");
+  Options o;
+  auto& bounds = o.bounds;
+  const CLI::Range some(1, 1000);
+  app.option_defaults()->always_capture_default();
+  app.add_option("--seed", o.seed, "of the first schedule; each next has the next seed");
+  app.add_option("--runs", o.runs, "how many");
+  app.add_option("--seconds", o.seconds, "begins none after so many");
+  app.add_option("--nodes", bounds.most_nodes, "at most, of a schedule")->check(CLI::Range(2, 1000));
+  app.add_option("--ranks", bounds.most_ranks_a_node, "at most, of a node")->check(some);
+  app.add_option("--operations", bounds.most_operations, "at most, of a schedule")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--faults", bounds.most_faults, "at most, of a schedule")->check(CLI::Range(0, 1000));
+  app.add_flag("--pauses", bounds.draws_pauses, "draws servers that do nothing for a time, too");
+  app.add_flag("--plain", bounds.is_plain,
+               "where something is lost: no groups whose members do not know each other, no names of groups "
+               "that have ended");
+  app.add_flag("--all", o.runs_all, "goes on behind one that goes wrong, and tells the seeds alone");
+  app.add_flag("--show", o.shows,
+               "prints the schedule of the first seed, and runs it twice: both runs have to be the same");
+  app.add_flag("--found", o.runs_found, "runs those that went wrong once");
+  app.add_flag("--cost", o.counts_cost,
+               "loses one of --nodes that --operations wait for, and counts messages");
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    status = app.exit(error) == 0 ? 0 : 2;
+    return std::nullopt;
   }
-  return out;
+  return o;
 }
 
 void tell(const Outcome& outcome) {
@@ -112,11 +84,9 @@ int run_found() {
 }
 
 int main(int count, char** words) {
-  const auto options = read(count, words);
-  if (!options) {
-    std::fprintf(stderr, "weft_schedules: see the top of tests/schedules/main.cpp\n");
-    return 2;
-  }
+  int status = 0;
+  const auto options = read(count, words, status);
+  if (!options) return status;
   ::setenv("WEFT_LOG", "off", 0);  // a line for each loss says nothing here
   if (options->runs_found) return run_found();
   if (options->counts_cost)

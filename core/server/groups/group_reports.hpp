@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks are missing in what several processes do together besides fences, in whatever room it waits: for
-// the stuck report, weftinfo, and the servers that are in it and ask. The loop's thread only.
+// Which ranks are missing in what several processes do together besides fences, in whatever room it waits:
+// for the stuck report, weftinfo, and the servers that are in it and ask. The loop's thread only.
 #pragma once
 
 #include <optional>

@@ -105,8 +105,8 @@ def with_variable(assignment):
 
 
 def shared_memory():
-    """Names of what jobs of several virtual nodes have in /dev/shm, of jobs that run and of those that could not
-    remove it."""
+    """Names of what jobs of several virtual nodes have in /dev/shm, of jobs that run and of those that could
+    not remove it."""
     return {name for name in os.listdir("/dev/shm") if re.match(r"weft-.*-\d+-weftrun\.", name)}
 
 

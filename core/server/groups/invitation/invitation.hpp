@@ -108,7 +108,8 @@ inline bool is_valid(const InvitationEnd& m) {
   return m.made.has_value() == (m.status == PMIX_SUCCESS);
 }
 
-/// What a server knows of an invitation whose coordinator is lost, and what a view makes of that (ViewRoomOf).
+/// What a server knows of an invitation whose coordinator is lost, and what a view makes of that
+/// (ViewRoomOf).
 struct InvitationItem {
   bool is_open = false;    ///< processes of that node wait for the lost coordinator
   InvitationMessage told;  ///< invited: those that may still come

@@ -27,8 +27,8 @@ namespace weft::server {
 
 class Invited final : ViewRoomOf<InvitationItem> {
  public:
-  /// So many are remembered, with their ends. Beyond that the oldest are forgotten: a process that answers then
-  /// gets PMIX_ERR_NOT_FOUND, and of a lost coordinator's invitation this server knows nothing.
+  /// So many are remembered, with their ends. Beyond that the oldest are forgotten: a process that answers
+  /// then gets PMIX_ERR_NOT_FOUND, and of a lost coordinator's invitation this server knows nothing.
   static constexpr std::size_t most_known = 1024;
 
   Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, GroupEvents& events, Groups& groups,

@@ -12,15 +12,15 @@
 //           callers of one job meet, and those of several jobs where all of their servers know these jobs.
 // Order     Leaders by namespace and rank, each before the members that it has added.
 // Loss      A leader that has called, and a process that a leader has named, end it for all when they end or
-//           give up; with PMIX_GROUP_OPTIONAL a named process that has not called is left out. Of another caller
-//           it is not known yet whether it is a member: its end is its own, and where it gives up all give up
-//           that may belong to it.
+//           give up; with PMIX_GROUP_OPTIONAL a named process that has not called is left out. Of another
+//           caller it is not known yet whether it is a member: its end is its own, and where it gives up all
+//           give up that may belong to it.
 // One end   That server alone says how an attempt has ended, also to a caller whose time-out has passed: the
 //           same word (BootstrapEnd) to all. Calls that come after an attempt has failed belong to it as long
 //           as they may (owes()).
 // View      When that server's node is lost, what it has said of attempts to one server holds for all callers
-//           that were in them, and is remembered everywhere; calls of which it has said nothing go to the next
-//           server in that order.
+//           that were in them, and is remembered everywhere; calls of which it has said nothing go to the
+//           next server in that order.
 // Source: PMIx Standard, chapter "Process Sets and Groups", "Bootstrap method".
 #pragma once
 

@@ -187,8 +187,8 @@ bool Memberships::has_undecided() const {
   return std::any_of(own.begin(), own.end(), [](const MembersItem& item) { return item.is_open; });
 }
 
-/// A group as it was made has the same members everywhere: it needs a keeper only where a request is about it.
-/// A later version whose maker is lost may not have come to all.
+/// A group as it was made has the same members everywhere: it needs a keeper only where a request is about
+/// it. A later version whose maker is lost may not have come to all.
 /// A change that has come too early here is known here.
 std::vector<MembersItem> Memberships::items() const {
   using Key = std::pair<std::string, std::uint64_t>;

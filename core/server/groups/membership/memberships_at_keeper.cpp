@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of members at the group's keeper: one after the other, each when the members' handlers have approved
-// it and all servers of members have the one before.
+// Changes of members at the group's keeper: one after the other, each when the members' handlers have
+// approved it and all servers of members have the one before.
 #include <algorithm>
 
 #include "core/server/groups/membership/memberships.hpp"

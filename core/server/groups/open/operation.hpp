@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An operation at which its participants meet: a connect, a disconnect, or the construct, the destruct or a
-// fence of a group. What it is, which participants of this node have come, and how far it is. It is one object
-// from the first call to the last answer.
+// fence of a group. What it is, which participants of this node have come, and how far it is. It is one
+// object from the first call to the last answer.
 #pragma once
 
 #include <memory>

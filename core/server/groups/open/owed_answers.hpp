@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers of operations that have ended for processes of this node before their messages came: of those that
-// were in one at a board, and of those that had not called when it failed. The next message of each belongs to
-// that operation, whatever directives it brings.
+// were in one at a board, and of those that had not called when it failed. The next message of each belongs
+// to that operation, whatever directives it brings.
 #pragma once
 
 #include <deque>

@@ -194,9 +194,9 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
   }
 }
 
-/// A fence that has begun here ends among the members that it has begun with, also where these were at a board
-/// until now: it is open from here on, for those of them that have not called. The end of the group waits for
-/// the new members, too.
+/// A fence that has begun here ends among the members that it has begun with, also where these were at a
+/// board until now: it is open from here on, for those of them that have not called. The end of the group
+/// waits for the new members, too.
 void Gatherings::joined(const std::string& group, const Procs& before, std::uint64_t series) {
   const auto* now = rooms_.groups.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);

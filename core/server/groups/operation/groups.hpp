@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The groups that this server knows: what its processes say of one that is made, what members give each other,
-// how members hear of it, of its changes and of each other's ends, and when it is forgotten. Groups are made and
-// changed by other rooms: Operations, Memberships, Invitations. The loop's thread only.
+// The groups that this server knows: what its processes say of one that is made, what members give each
+// other, how members hear of it, of its changes and of each other's ends, and when it is forgotten. Groups
+// are made and changed by other rooms: Operations, Memberships, Invitations. The loop's thread only.
 // Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations: the members of this node at a board. The offer of one, what they come to there while other nodes
-// take part, and how they hear of its end.
+// Operations: the members of this node at a board. The offer of one, what they come to there while other
+// nodes take part, and how they hear of its end.
 #include <algorithm>
 
 #include "core/events/range.hpp"
