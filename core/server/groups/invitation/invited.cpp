@@ -183,8 +183,9 @@ void Invited::end(const InvitationEnd& end) {
   if (known == nullptr || known->end) return;
   known->end = end;
   const auto group = known->told.group;
-  // Where the group has had its new members before the coordinator was lost they stay.
-  const auto* extended = known->told.terms.is_extension ? groups_.table().find(group) : nullptr;
+  // Where the group has had its new members before the inviter's server was lost they stay.
+  const bool may_be_extended = known->told.terms.is_extension && peers_.is_gone(end.name.first);
+  const auto* extended = may_be_extended ? groups_.table().find(group) : nullptr;
   const auto made = end.made || extended == nullptr ? end.made : MadeGroup{group, *extended, {}};
   Procs told;
   std::vector<JoiningRef> joining;

@@ -273,7 +273,7 @@ void Memberships::take_change(NodeNumber from, ChangedGroup changed, const Rpc::
 }
 
 void Memberships::take(const MadeGroup& made, const link::RankRuns& before_if_unknown) {
-  if (groups_.table().has_ended(made.name, made.group.origin)) return;
+  if (groups_.table().is_past(made.name, made.group.origin, made.group.version)) return;
   auto* known = groups_.table().find(made.name);
   if (known != nullptr && known->origin != made.group.origin) {
     // Of two with one name the members have ended one: that which is known here, or the other server is late.

@@ -18,15 +18,20 @@ void GroupTable::settle() {
         made[name] = &members;
       } else if (const auto known = groups_.find(name);
                  known != groups_.end() && known->second.members == members) {
-        ended_.add({name, known->second.origin}, {});
-        groups_.erase(known);
+        take_out(known, true);
       }
     }
   }
   for (const auto& [name, members] : made) {
-    ended_.erase({name, 0});
+    past_.erase({name, 0});
     groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self()});
   }
+}
+
+void GroupTable::take_out(Groups::iterator known, bool has_ended) {
+  if (known == groups_.end()) return;
+  past_.add({known->first, known->second.origin}, has_ended ? ended : known->second.version);
+  groups_.erase(known);
 }
 
 }  // namespace weft::server

@@ -8,7 +8,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <variant>
 
 #include "core/link/rank_runs.hpp"
 #include "core/server/cluster/cluster.hpp"
@@ -80,8 +79,11 @@ class GroupTable {
   }
 
   /// Its members have ended it: a change of it that comes now was made elsewhere before that.
-  bool has_ended(const std::string& name, std::uint64_t origin) const {
-    return ended_.find({name, origin}) != nullptr;
+  bool has_ended(const std::string& name, std::uint64_t origin) const { return is_past(name, origin, ended); }
+  /// The same, or its last members here have left it in this version or a later one.
+  bool is_past(const std::string& name, std::uint64_t origin, std::uint64_t version) const {
+    const auto* last = past_.find({name, origin});
+    return last != nullptr && *last >= version;
   }
 
   // A process of this node has asked to leave, and has not heard how that has ended: other nodes may know
@@ -99,21 +101,18 @@ class GroupTable {
   // What follows comes after all that the ledgers hold by then.
   void add(std::string name, Group group) {
     settle();
-    ended_.erase({name, group.origin});
+    past_.erase({name, group.origin});
     groups_.insert_or_assign(std::move(name), std::move(group));
   }
   /// Its members have ended it.
   void end(const std::string& name) {
     settle();
-    const auto known = groups_.find(name);
-    if (known == groups_.end()) return;
-    ended_.add({name, known->second.origin}, {});
-    groups_.erase(known);
+    take_out(groups_.find(name), true);
   }
-  /// name: not the table's own.
+  /// It has no members here any more.
   void erase(const std::string& name) {
     settle();
-    groups_.erase(name);
+    take_out(groups_.find(name), false);
   }
   /// Takes out those of which unwanted(name, group) says so.
   template <class Unwanted>
@@ -123,13 +122,18 @@ class GroupTable {
   }
 
  private:
+  using Groups = std::map<std::string, Group>;
+  void take_out(Groups::iterator known, bool has_ended);
+
   GroupBoards& boards_;
   const Cluster& cluster_;  ///< this server keeps the groups that its processes make at boards
-  std::map<std::string, Group> groups_;
+  Groups groups_;
   std::set<std::tuple<std::string, std::string, pmix_rank_t>> leaving_;
-  /// Groups. A forgotten one is there again for the processes that a late change names.
-  static constexpr std::size_t most_ended = 1024;
-  Latest<std::pair<std::string, std::uint64_t>, std::monostate, most_ended> ended_;
+  static constexpr std::uint64_t ended = ~std::uint64_t{0};
+  /// Of groups that were here the last version; ended: their members have ended them. A forgotten one is there
+  /// again for the processes that a late change names.
+  static constexpr std::size_t most_past = 1024;
+  Latest<std::pair<std::string, std::uint64_t>, std::uint64_t, most_past> past_;
 };
 
 }  // namespace weft::server
