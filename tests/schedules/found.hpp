@@ -11,6 +11,7 @@ namespace weft::schedules {
 std::vector<Found> found_operations();
 std::vector<Found> found_invitations();
 std::vector<Found> found_changes();
+std::vector<Found> found_leaves();
 std::vector<Found> found_bootstraps();
 
 inline microseconds us(int count) {

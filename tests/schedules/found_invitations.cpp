@@ -198,6 +198,28 @@ Schedule extension_that_is_made_before_a_loss() {
   return out;
 }
 
+/// A process that is invited to a group joins it by itself, and the invitation fails.
+Schedule join_beside_an_invitation_that_fails() {
+  auto out = on(3, 3, 900139017, 5000);
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {1, 4},
+       .pauses = {us(0), us(0)},
+       .group = "group0",
+       .is_bare = true},
+      {.kind = Kind::join, .members = {7}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::invite,
+       .members = {0, 1, 2, 3, 4, 5, 6, 7, 8},
+       .pauses = {us(0), us(32), us(0), us(0), us(0), us(0), us(0), us(0), us(0)},
+       .group = "group0",
+       .target = 1,
+       .answers = {Answer::accepts, Answer::accepts, Answer::none, Answer::accepts, Answer::accepts,
+                   Answer::declines, Answer::declines, Answer::accepts, Answer::accepts},
+       .timeout = 3}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_invitations() {
@@ -209,7 +231,9 @@ std::vector<Found> found_invitations() {
           {"an invitation waits for a process of a lost node", invitation_of_a_process_that_has_died()},
           {"a join fails because of an invitation", join_while_invited()},
           {"an invitation waits for a server that has left", invitation_of_a_server_that_leaves()},
-          {"a group has a member that hears that it is none", extension_that_is_made_before_a_loss()}};
+          {"a group has a member that hears that it is none", extension_that_is_made_before_a_loss()},
+          {"an invitation that has failed is good for a process that has joined",
+           join_beside_an_invitation_that_fails()}};
 }
 
 }  // namespace weft::schedules

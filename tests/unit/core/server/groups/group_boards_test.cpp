@@ -132,6 +132,18 @@ TEST_F(GroupBoardsTest, a_group_has_ended_until_there_is_another_of_its_name) {
   EXPECT_FALSE(table.has_ended("a", 9));
 }
 
+TEST_F(GroupBoardsTest, a_version_that_was_left_behind_is_past_and_a_later_one_is_not) {
+  table.add("a", {.members = ranks(3, 5), .options = {}, .version = 2, .origin = 8});
+  EXPECT_FALSE(table.is_past("a", 8, 1));
+  table.erase("a");
+  EXPECT_TRUE(table.is_past("a", 8, 2));
+  EXPECT_FALSE(table.is_past("a", 8, 3) || table.is_past("a", 9, 2));
+  table.add("a", {.members = ranks(3, 5), .options = {}, .version = 3, .origin = 8});
+  EXPECT_FALSE(table.is_past("a", 8, 2));
+  table.end("a");
+  EXPECT_TRUE(table.is_past("a", 8, 9)) << "there is no later one";
+}
+
 TEST_F(GroupBoardsTest, what_has_not_ended_is_not) {
   auto members = open(0, 2);
   EXPECT_TRUE(members.come_to(GroupAct::made, "a", 1));
