@@ -130,8 +130,8 @@ class GroupTable {
   Groups groups_;
   std::set<std::tuple<std::string, std::string, pmix_rank_t>> leaving_;
   static constexpr std::uint64_t ended = ~std::uint64_t{0};
-  /// Of groups that were here the last version; ended: their members have ended them. A forgotten one is there
-  /// again for the processes that a late change names.
+  /// Of groups that were here the last version; ended: their members have ended them. A forgotten one is
+  /// there again for the processes that a late change names.
   static constexpr std::size_t most_past = 1024;
   Latest<std::pair<std::string, std::uint64_t>, std::uint64_t, most_past> past_;
 };
