@@ -83,14 +83,17 @@ TEST(NoticeRing, damage_never_leads_outside_nor_on) {
 TEST(NoticeRing, one_writer_one_reader_lose_nothing) {
   testing::Watchdog watchdog;
   Ring r;
-  const std::uint32_t total = testing::rounds(2'000'000);
+  std::atomic<std::uint32_t> total{~std::uint32_t{0}};  // once the writer knows it
   std::thread writer([&] {
-    for (std::uint32_t i = 0; i < total; ++i)
+    const testing::Rounds rounds(2'000'000);
+    std::uint32_t i = 0;
+    for (; rounds.go_on(i); ++i)
       while (!r.ring.push({i * 2654435761u, i})) std::this_thread::yield();
+    total.store(i);
   });
   std::uint32_t next = 0;
   bool whole = true;
-  while (next < total) {
+  while (next < total.load()) {
     const auto count = r.ring.drain([&](Notice n) {
       whole = whole && n.arg == next && n.kind == next * 2654435761u;
       ++next;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -38,6 +39,21 @@ constexpr unsigned rounds(unsigned n) {
 constexpr unsigned patience(unsigned seconds) {
   return sanitized ? 4 * seconds : seconds;
 }
+
+/// So many rounds of processes or threads that wait for each other, or as many as some seconds are enough for:
+/// on a machine that others keep busy a round may last as long as their turns do.
+class Rounds {
+ public:
+  explicit Rounds(unsigned most) : most_(rounds(most)) {}
+  /// Whether there is another one after so many. One in `every` looks at the clock.
+  bool go_on(unsigned done, unsigned every = 64) const {
+    return done < most_ && (done % every != 0 || std::chrono::steady_clock::now() < end_);
+  }
+
+ private:
+  unsigned most_;
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+};
 
 /// Zeroed heap memory at a cache line, with nothing behind its last byte: AddressSanitizer sees one byte too
 /// far.

@@ -93,18 +93,23 @@ TEST(WaitUntil, no_wake_is_lost) {
   WaitWord ping, pong;
   std::atomic<std::uint32_t> turn{0};
   std::uint32_t plain = 0;
-  const std::uint32_t total = testing::rounds(100'000);
+  const testing::Rounds rounds(100'000);
+  std::atomic<bool> is_last{false};
   std::thread other([&] {
-    for (std::uint32_t i = 0; i < total; ++i) {
+    for (std::uint32_t i = 0;; ++i) {
       wait_until(
           ping, sleep_at_once, forever, [&] { return turn.load(std::memory_order_acquire) == 2 * i + 1; },
           yes);
       ++plain;
+      const bool ends = is_last.load();
       turn.store(2 * i + 2, std::memory_order_release);
       pong.wake_all();
+      if (ends) break;
     }
   });
-  for (std::uint32_t i = 0; i < total; ++i) {
+  std::uint32_t total = 0;
+  for (std::uint32_t i = 0; total == 0; ++i) {
+    if (!rounds.go_on(i + 1)) is_last.store(true), total = i + 1;
     ++plain;
     turn.store(2 * i + 1, std::memory_order_release);
     ping.wake_all();
@@ -120,17 +125,21 @@ TEST(WaitUntil, wakes_all_sleepers) {
   constexpr unsigned waiters = 5;
   WaitWord word;
   std::atomic<std::uint32_t> round{0}, back{0};
-  const std::uint32_t total = testing::rounds(3'000);
+  const testing::Rounds rounds(3'000);
+  std::atomic<bool> is_last{false};
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < waiters; ++t)
     threads.emplace_back([&] {
-      for (std::uint32_t i = 1; i <= total; ++i) {
+      for (std::uint32_t i = 1;; ++i) {
         wait_until(
             word, sleep_at_once, forever, [&] { return round.load() >= i; }, yes);
+        const bool ends = is_last.load();
         back.fetch_add(1);
+        if (ends) break;
       }
     });
-  for (std::uint32_t i = 1; i <= total; ++i) {
+  for (std::uint32_t i = 1; !is_last.load(); ++i) {
+    is_last.store(!rounds.go_on(i));
     round.store(i);
     word.wake_all();
     while (back.load() < i * waiters) std::this_thread::yield();
@@ -144,17 +153,21 @@ TEST(WaitUntil, wakes_across_processes) {
   testing::SharedBlock block(4096);
   auto& word = *new (block.get()) WaitWord;
   auto& turn = *new (block.get() + 64) std::atomic<std::uint32_t>(0);
-  const std::uint32_t total = testing::rounds(10'000);
+  auto& is_last = *new (block.get() + 128) std::atomic<bool>(false);
+  const testing::Rounds rounds(10'000);
   const auto child = testing::start_child([&] {
-    for (std::uint32_t i = 1; i < total; i += 2) {
+    for (std::uint32_t i = 1;; i += 2) {
       wait_until(
           word, sleep_at_once, forever, [&] { return turn.load() == i; }, yes);
+      const bool ends = is_last.load();
       turn.store(i + 1);
       word.wake_all();
+      if (ends) break;
     }
     return true;
   });
-  for (std::uint32_t i = 0; i + 1 < total; i += 2) {
+  for (std::uint32_t i = 0; !is_last.load(); i += 2) {
+    is_last.store(!rounds.go_on(i + 2));
     turn.store(i + 1);
     word.wake_all();
     wait_until(

@@ -67,9 +67,9 @@ TEST(FetchCellThreads, what_was_published_before_a_reply_is_seen_after_it) {
   testing::Watchdog watchdog;
   FetchCell cell;
   std::uint32_t published = 0;  // plain: the reply has to order it
-  const std::uint32_t requests = testing::rounds(20'000);
+  std::atomic<bool> is_over{false};
   std::thread server([&] {
-    for (std::uint32_t served = 0; served < requests;) {
+    for (std::uint32_t served = 0; !is_over.load();) {
       const auto [number, rank, seen, until] = cell.request();
       if (number == served) {
         std::this_thread::yield();
@@ -81,7 +81,8 @@ TEST(FetchCellThreads, what_was_published_before_a_reply_is_seen_after_it) {
     }
   });
   unsigned wrong = 0;
-  for (std::uint32_t i = 1; i <= requests; ++i) {
+  const testing::Rounds rounds(20'000);
+  for (std::uint32_t i = 1; rounds.go_on(i - 1); ++i) {
     const auto number = cell.post(i * 3, FetchCell::anything, FetchCell::Until::commit);
     std::int32_t status = 0;
     const auto over = [&] { return cell.has_reply(number, status); };
@@ -89,6 +90,7 @@ TEST(FetchCellThreads, what_was_published_before_a_reply_is_seen_after_it) {
     if (!shm::wait_until(cell.waiting(), at_once, std::nullopt, over, [] { return true; })) ++wrong;
     if (status != static_cast<std::int32_t>(i * 3) || published != i * 3) ++wrong;
   }
+  is_over.store(true);
   server.join();
   EXPECT_EQ(wrong, 0u);
 }

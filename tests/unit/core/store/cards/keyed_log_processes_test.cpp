@@ -110,7 +110,8 @@ TEST(KeyedLogProcesses, writers_killed_at_random_leave_the_log_whole) {
   testing::Random random;
   unsigned unlinked = 0;
   // Several logs, because each new writer walks all of its own.
-  for (unsigned log = 0; log < testing::rounds(20); ++log) {
+  const testing::Rounds rounds(20);
+  for (unsigned log = 0; rounds.go_on(log, 1); ++log) {
     kill_writers(random, 10, unlinked);
     if (HasFatalFailure()) return;
   }

@@ -49,7 +49,8 @@ bool look(const RemoteCards& cards, const Shared& shared, std::uint64_t (&newest
 TEST(RemoteCardsThreads, readers_see_whole_cards_and_never_go_back) {
   testing::Watchdog watchdog;
   std::atomic<unsigned> faults{0};
-  for (unsigned round = 0; round < testing::rounds(20); ++round) {
+  const testing::Rounds rounds(20);
+  for (unsigned round = 0; rounds.go_on(round, 1); ++round) {
     constexpr std::uint64_t capacity = testing::thread_sanitized ? 64 << 10 : 512 << 10;
     const testing::ExactBlock block(RemoteCards::footprint(capacity));
     RemoteCards cards(block.get(), capacity);
@@ -98,7 +99,8 @@ TEST(RemoteCardsProcesses, a_writer_killed_at_random_leaves_whole_cards) {
     return true;
   });
   std::uint64_t newest[rank_count] = {};
-  for (unsigned kill = 0; kill < testing::rounds(100); ++kill) {
+  const testing::Rounds rounds(100);
+  for (unsigned kill = 0; rounds.go_on(kill, 1); ++kill) {
     const auto before = cards.header().used.load();
     const auto next = *std::max_element(std::begin(newest), std::end(newest)) + 1;
     const auto writer = testing::start_child([&] {

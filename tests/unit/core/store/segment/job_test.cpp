@@ -383,7 +383,8 @@ TEST(Job, looking_while_it_is_retired_is_harmless) {
       (void)lookup_all(*view, 0, {});
     }
   });
-  for (unsigned i = 0; i < testing::rounds(3000) || (hits.load() == 0 && i < 1'000'000); ++i) {
+  const testing::Rounds rounds(3000);
+  for (unsigned i = 0; rounds.go_on(i) || (hits.load() == 0 && i < 1'000'000); ++i) {
     auto job = node.add(two_node_job());
     if (!job || !put(job->view(), 0, "key", Value::of("value"))) ++faults;
     std::this_thread::yield();

@@ -15,8 +15,9 @@ TEST(MessageRingProcesses, writers_killed_at_random_leave_whole_messages) {
   testing::Watchdog watchdog(110);
   testing::Random random;
   std::uint64_t read = 0;
-  const unsigned kills = testing::rounds(300);
-  for (unsigned kill = 0; kill < kills; ++kill) {
+  const testing::Rounds rounds(300);
+  unsigned kills = 0;
+  for (; rounds.go_on(kills, 1); ++kills) {
     testing::SharedBlock block(RingHeader::footprint(capacity));
     auto& header = *::new (block.get()) RingHeader;
     const auto child = testing::start_child([&] {
@@ -56,7 +57,8 @@ TEST(MessageRingProcesses, writers_killed_at_random_leave_whole_messages) {
 TEST(MessageRingProcesses, a_reader_that_is_killed_leaves_a_full_ring) {
   testing::Watchdog watchdog(110);
   testing::Random random;
-  for (unsigned kill = 0; kill < testing::rounds(100); ++kill) {
+  const testing::Rounds rounds(100);
+  for (unsigned kill = 0; rounds.go_on(kill, 1); ++kill) {
     testing::SharedBlock block(RingHeader::footprint(capacity));
     auto& header = *::new (block.get()) RingHeader;
     const auto child = testing::start_child([&] {
