@@ -50,7 +50,8 @@ TEST(BoardAlikeThreads, members_and_server_agree_on_every_end) {
   auto& ledger = GroupLedger::at(records.get());
   PoolBoard b(members);
   Incarnation incarnation = 1;
-  for (unsigned round = 0; round < testing::rounds(2'000); ++round) {
+  const testing::Rounds rounds(2'000);
+  for (unsigned round = 0; rounds.go_on(round, 1); ++round) {
     const auto start = b.board.open_generation();
     ledger.set_read(start - 1);
     const auto seed = random.any();
@@ -111,7 +112,8 @@ TEST(BoardAlikeThreads, the_server_reads_the_tags_of_the_full_generation) {
   auto& ledger = GroupLedger::at(records.get());
   PoolBoard b(members);
   Incarnation incarnation = 1;
-  for (unsigned round = 0; round < testing::rounds(1'000); ++round) {
+  const testing::Rounds rounds(1'000);
+  for (unsigned round = 0; rounds.go_on(round, 1); ++round) {
     ASSERT_TRUE(b.board.close(members));
     b.board.reopen(members, true, ++incarnation);
     const auto start = b.board.open_generation();
@@ -161,7 +163,8 @@ TEST(BoardAlikeProcesses, survivors_of_a_killed_member_let_go) {
   testing::SharedBlock memory(Board::footprint(members));
   auto& board = ServerBoard::at(memory.get());
   Incarnation incarnation = 0;
-  for (unsigned round = 0; round < testing::rounds(100); ++round) {
+  const testing::Rounds rounds(100);
+  for (unsigned round = 0; rounds.go_on(round, 1); ++round) {
     board.reopen(members, false, ++incarnation);
     const auto start = board.open_generation();
     const auto victim = static_cast<std::uint32_t>(random.below(members));

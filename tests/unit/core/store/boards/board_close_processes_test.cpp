@@ -82,7 +82,8 @@ TEST(BoardCloseProcesses, survivors_let_go_and_the_next_set_meets) {
       {.spin = std::chrono::microseconds{0}, .yield = std::chrono::microseconds{0}}};
   Shared shared;
   Incarnation incarnation = 0;
-  for (unsigned round = 0; round < testing::rounds(100); ++round) {
+  const testing::Rounds rounds(100);
+  for (unsigned round = 0; rounds.go_on(round, 1); ++round) {
     const auto& policy = policies[round % 2];
     const auto members = static_cast<std::uint32_t>(2 + random.below(most - 1));
     shared.board.reopen(members, false, ++incarnation);

@@ -71,7 +71,8 @@ TEST(BoardProcesses, a_member_killed_in_a_fence_lets_the_others_go) {
   const shm::WaitPolicy policies[] = {
       shm::WaitPolicy::for_waiters(members, 2),
       {.spin = std::chrono::microseconds{0}, .yield = std::chrono::microseconds{0}}};
-  for (unsigned kill = 0; kill < testing::rounds(200); ++kill) {
+  const testing::Rounds rounds(200);
+  for (unsigned kill = 0; rounds.go_on(kill, 1); ++kill) {
     Job job(members);
     const auto victim = static_cast<std::uint32_t>(random.below(members));
     pid_t children[members];

@@ -205,7 +205,8 @@ TEST(BoardThreads, a_loss_ends_the_same_generation_for_all_survivors) {
   testing::Watchdog watchdog;
   testing::Random random;
   constexpr std::uint32_t members = 3;
-  for (unsigned round = 0; round < testing::rounds(300); ++round) {
+  const testing::Rounds rounds(300);
+  for (unsigned round = 0; rounds.go_on(round, 1); ++round) {
     ExactBoard b(members);
     const auto last = static_cast<Generation>(1 + random.below(30));
     const bool arrives = random.below(2) == 0;
