@@ -15,16 +15,9 @@
 #include "tools/host/job_info.hpp"
 #include "tools/host/server_identity.hpp"
 #include "tools/job/ending.hpp"
+#include "tools/job/events.hpp"
 
 namespace weft::host {
-
-/// A rank called PMIx_Abort.
-struct AbortRequest {
-  job::Rank from{0};
-  int status = 0;
-  std::string message;
-  std::vector<job::Rank> named;  ///< the ranks to end, ascending; empty: the whole job
-};
 
 /// The PMIx server of this process. A process has one object at a time, for the library has one server role;
 /// the destructor ends that role.
@@ -32,7 +25,7 @@ class Server {
  public:
   /// The callbacks run on a thread of the library.
   struct Events {
-    std::function<void(AbortRequest)> abort;  ///< before the reply to the rank that called
+    std::function<void(job::AbortRequest)> abort;  ///< before the reply to the rank that called
     /// A rank had connected, and the library reports it only now, after mark_ended() for it: PMIx_Init does
     /// not wait for the server, so a process may end before the server has read its hello.
     std::function<void(job::Rank)> connected_late;

@@ -177,7 +177,7 @@ void LocalRanks::plan_app(std::size_t number, const std::string& library_path, j
 void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
   server_ = &server;
   host::Server::Events events;
-  events.abort = [this](host::AbortRequest request) {
+  events.abort = [this](job::AbortRequest request) {
     asio::post(loop_, [this, request = std::move(request)] { events_.abort(request); });
   };
   events.connected_late = [this](Rank rank) {

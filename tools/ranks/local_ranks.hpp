@@ -14,6 +14,7 @@
 #include "tools/channel/launch_order.hpp"
 #include "tools/host/job_info.hpp"
 #include "tools/host/server.hpp"
+#include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
@@ -35,18 +36,11 @@ class LocalRanks {
   struct Streams {
     process::Fd input, output, error;
   };
-  struct Ended {
-    job::Rank rank;
-    int wait_status;  ///< of waitpid
-    bool connected, finalized;
-    /// The library had told of the loss of this rank before: what has ended since may have ended for that.
-    std::optional<job::Rank> after{};
-  };
   /// On the loop.
   struct Events {
-    std::function<void(const Ended&)> ended;
+    std::function<void(const job::RankEnd&)> ended;
     std::function<void(job::Rank)> connected_late;  ///< see host::Server::Events
-    std::function<void(const host::AbortRequest&)> abort;
+    std::function<void(const job::AbortRequest&)> abort;
     std::function<void()> settled;  ///< no rank runs, and no event about one follows; once
     /// A child that is no rank has ended. May be empty.
     std::function<void(pid_t, int wait_status)> other_child;
