@@ -108,9 +108,9 @@ void add_launch(Decoders& to) {
                             {{"libmpi.so.40", "/a/libpmix.so.2", "/b/libpmix.so.2", false, false}}});
   add_order(to, "unreachable", report::Unreachable{{4, 5}, "line", "how"});
   add_order(to, "output", report::Output{Rank{9}, Stream::error, "bytes"});
-  add_order(to, "ended", report::Ended{Rank{9}, 256, true, false, Rank{3}, 1ULL << 40, 7});
+  add_order(to, "ended", report::Ended{{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}});
   add_order(to, "connected_late", report::ConnectedLate{Rank{2}});
-  add_order(to, "aborted", report::Aborted{Rank{2}, -1, "why", {Rank{0}}});
+  add_order(to, "aborted", report::Aborted{{Rank{2}, -1, "why", {Rank{0}}}});
 }
 
 }  // namespace weft::fuzz

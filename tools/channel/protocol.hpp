@@ -21,6 +21,7 @@
 #include "tools/channel/wire.hpp"
 #include "tools/job/app.hpp"
 #include "tools/job/ending.hpp"
+#include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
 
@@ -165,22 +166,18 @@ void fields(Archive& archive, Output& message) {
 
 struct Ended {
   static constexpr MessageType type = MessageType::ended;
-  job::Rank rank{0};
-  std::int32_t wait_status = 0;
-  bool connected = false, finalized = false;
-  std::optional<job::Rank> after;  ///< as LocalRanks::Ended
-  /// How many bytes the rank had written to each stream by then: a line about its end is printed after them.
-  std::uint64_t out_bytes = 0, error_bytes = 0;
+  job::RankEnd end{};
 };
 template <class Archive>
 void fields(Archive& archive, Ended& message) {
-  archive(message.rank);
-  archive(message.wait_status);
-  archive(message.connected);
-  archive(message.finalized);
-  archive(message.after);
-  archive(message.out_bytes);
-  archive(message.error_bytes);
+  auto& end = message.end;
+  archive(end.rank);
+  archive(end.wait_status);
+  archive(end.connected);
+  archive(end.finalized);
+  archive(end.after);
+  archive(end.written.out);
+  archive(end.written.error);
 }
 
 /// A rank that was reported as ended without a connection had connected: PMIx_Init does not wait for the
@@ -196,17 +193,15 @@ void fields(Archive& archive, ConnectedLate& message) {
 
 struct Aborted {
   static constexpr MessageType type = MessageType::aborted;
-  job::Rank from{0};
-  std::int32_t status = 0;
-  std::string message;
-  std::vector<job::Rank> named;  ///< empty: the whole job
+  job::AbortRequest request{};
 };
 template <class Archive>
 void fields(Archive& archive, Aborted& message) {
-  archive(message.from);
-  archive(message.status);
-  archive(message.message);
-  archive(message.named);
+  auto& request = message.request;
+  archive(request.from);
+  archive(request.status);
+  archive(request.message);
+  archive(request.named);
 }
 
 /// No rank of the node reads its standard input any more.

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/host/server.hpp"
 
-#include <fmt/format.h>
-#include <pmix.h>
 #include <pmix_server.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <cstdlib>
-#include <cstring>
-#include <map>
+#include <atomic>
 #include <mutex>
-#include <new>
 
+#include "tools/host/calls.hpp"
+#include "tools/host/namespace.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 
@@ -25,82 +19,9 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// The object that the upcalls work on, for the library passes them no context of ours. Set before the job is
+/// The object that the upcalls work on, for the library passes them no context of ours. Set before a job is
 /// registered, cleared after the library's end.
 std::atomic<Server*> current{nullptr};
-
-void require(pmix_status_t status, const char* step) {
-  if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return;
-  throw Stop(exit_status::own_failure, messages::server_failed(step, PMIx_Error_string(status)));
-}
-
-/// Registrations in flight: one wait for all of them instead of two thread switches for each.
-class Outstanding {
- public:
-  static void completed(pmix_status_t status, void* self) {
-    auto& outstanding = *static_cast<Outstanding*>(self);
-    const std::lock_guard lock(outstanding.mutex_);
-    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) outstanding.worst_ = status;
-    if (--outstanding.count_ == 0) outstanding.none_left_.notify_one();
-  }
-  void begin() {
-    const std::lock_guard lock(mutex_);
-    ++count_;
-  }
-  /// returned: by the call itself. Anything but PMIX_SUCCESS means that its callback never comes.
-  void began(pmix_status_t returned) {
-    if (returned != PMIX_SUCCESS) completed(returned, this);
-  }
-  pmix_status_t wait() {
-    std::unique_lock lock(mutex_);
-    none_left_.wait(lock, [this] { return count_ == 0; });
-    return worst_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable none_left_;
-  std::size_t count_ = 0;
-  pmix_status_t worst_ = PMIX_SUCCESS;
-};
-
-/// The library's text for a set of processors; empty if it has none.
-std::string generated(pmix_status_t (*generate)(const pmix_cpuset_t*, char**), hwloc_bitmap_t bits) {
-  char source[] = "hwloc";
-  pmix_cpuset_t cpuset;
-  cpuset.source = source;
-  cpuset.bitmap = bits;
-  char* text = nullptr;
-  if (generate(&cpuset, &text) != PMIX_SUCCESS || text == nullptr) return {};
-  std::string result(text);
-  std::free(text);
-  return result;
-}
-
-/// The localities of ranks that are bound; the library makes those of other ranks (`weft.unbound`).
-std::vector<Locality> localities_of(const JobMap& map) {
-  std::vector<Locality> localities;
-  if (map.policy.bind == job::BindTo::none) return localities;
-  hwloc_bitmap_t bits = hwloc_bitmap_alloc();
-  for (const auto& binding : map.bindings) {
-    hwloc_bitmap_zero(bits);
-    for (const unsigned processor : binding.processors) hwloc_bitmap_set(bits, processor);
-    localities.push_back({generated(&PMIx_server_generate_cpuset_string, bits),
-                          generated(&PMIx_server_generate_locality_string, bits)});
-  }
-  hwloc_bitmap_free(bits);
-  return localities;
-}
-
-using Generator = pmix_status_t (*)(const char*, char**);
-
-std::string map_text(Generator generate, const std::string& input, const char* step) {
-  char* text = nullptr;
-  require(generate(input.c_str(), &text), step);
-  std::string result(text == nullptr ? "" : text);
-  std::free(text);
-  return result;
-}
 
 std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs[], std::size_t count) {
   std::vector<Rank> named;
@@ -110,34 +31,6 @@ std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs
   }
   std::sort(named.begin(), named.end());
   return named;
-}
-
-pmix_proc_t proc_of(const std::string& nspace, Rank rank) noexcept {
-  pmix_proc_t name{};
-  std::strncpy(name.nspace, nspace.c_str(), PMIX_MAX_NSLEN);
-  name.rank = number(rank);
-  return name;
-}
-
-/// Strings of malloc, as the library changes them.
-struct Environment {
-  char** entries;
-  explicit Environment(const std::vector<std::string>& variables)
-      : entries(static_cast<char**>(std::calloc(variables.size() + 1, sizeof(char*)))) {
-    if (entries == nullptr) throw std::bad_alloc();
-    for (std::size_t i = 0; i < variables.size(); ++i) entries[i] = ::strdup(variables[i].c_str());
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() {
-    for (char** at = entries; at != nullptr && *at != nullptr; ++at) std::free(*at);
-    std::free(static_cast<void*>(entries));
-  }
-};
-
-void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, InfoList& infos) {
-  PMIx_Notify_event(
-      code, source, range, infos.data(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
 }
 
 /// The infos that each event of a job has. The library adds the time.
@@ -153,53 +46,47 @@ InfoList about_job(const std::string& nspace) {
 /// The upcalls run on the library's thread and only record what happened: the library must not wait for the
 /// loop of the tool.
 struct Upcalls {
+  /// Calls see(namespace, rank) while that namespace lasts. False: there is no such rank.
+  template <class See>
+  static bool with(const pmix_proc_t& proc, See&& see) {
+    Server* server = current.load(std::memory_order_acquire);
+    if (server == nullptr) return false;
+    const std::lock_guard lock(server->mutex_);
+    const auto found = server->namespaces_.find(proc.nspace);
+    if (found == server->namespaces_.end() || proc.rank >= found->second->size()) return false;
+    see(*found->second, Rank{proc.rank});
+    return true;
+  }
+  static pmix_status_t advance(const pmix_proc_t* proc, Namespace::Mark mark) {
+    const bool is_known = with(*proc, [mark](Namespace& of, Rank rank) { of.advance(rank, mark); });
+    return is_known ? PMIX_OPERATION_SUCCEEDED : PMIX_ERR_NOT_FOUND;
+  }
   static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
                                  void*) {
-    return advance(proc, Server::connected_mark);
+    return advance(proc, Namespace::connected_mark);
   }
   static pmix_status_t finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
-    return advance(proc, Server::finalized_mark);
+    return advance(proc, Namespace::finalized_mark);
   }
-
   static pmix_status_t abort(const pmix_proc_t* proc, void*, int status, const char* message,
                              pmix_proc_t procs[], std::size_t count, pmix_op_cbfunc_t, void*) {
-    Server* server = current.load(std::memory_order_acquire);
-    if (server == nullptr || server->marks_of(*proc) == nullptr) return PMIX_ERR_NOT_FOUND;
-    server->marks_of(*proc)->fetch_or(Server::abort_mark, std::memory_order_acq_rel);
-    server->events_.abort({Rank{proc->rank}, status, message == nullptr ? "" : message,
-                           named_ranks(server->nspace_, procs, procs == nullptr ? 0 : count)});
-    return PMIX_OPERATION_SUCCEEDED;
+    const bool is_known = with(*proc, [&](Namespace& of, Rank rank) {
+      of.take_abort(rank, status, message, named_ranks(of.name(), procs, procs == nullptr ? 0 : count));
+    });
+    return is_known ? PMIX_OPERATION_SUCCEEDED : PMIX_ERR_NOT_FOUND;
   }
 
   /// Any rank can raise an event with this code. From a forged one nothing follows but that the end of a rank
   /// is waited for a moment longer.
   static void lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], std::size_t count,
                    pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done, void* cookie) {
-    Server* server = current.load(std::memory_order_acquire);
-    for (std::size_t i = 0; server != nullptr && i < count; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const bool is_about =
           PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_AFFECTED_PROC) && infos[i].value.type == PMIX_PROC;
       const auto* proc = is_about ? infos[i].value.data.proc : nullptr;
-      if (proc == nullptr || server->marks_of(*proc) == nullptr) continue;
-      std::uint32_t none = PMIX_RANK_UNDEF;
-      server->first_lost_.compare_exchange_strong(none, proc->rank, std::memory_order_acq_rel);
+      if (proc != nullptr) with(*proc, [](Namespace& of, Rank rank) { of.take_loss(rank); });
     }
     if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cookie);
-  }
-
- private:
-  static pmix_status_t advance(const pmix_proc_t* proc, Server::Mark mark) {
-    Server* server = current.load(std::memory_order_acquire);
-    auto* marks = server == nullptr ? nullptr : server->marks_of(*proc);
-    if (marks == nullptr) return PMIX_ERR_NOT_FOUND;
-    // Either this sees that the process has ended, or mark_ended() comes later and its caller sees this mark.
-    const auto before = marks->fetch_or(mark, std::memory_order_acq_rel);
-    const bool is_late = mark == Server::connected_mark && (before & Server::ended_mark) != 0;
-    if (is_late) {
-      server->events_.connected_late(Rank{proc->rank});
-      marks->fetch_or(Server::known_mark, std::memory_order_acq_rel);
-    }
-    return PMIX_OPERATION_SUCCEEDED;
   }
 };
 
@@ -237,110 +124,26 @@ Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
 Server::~Server() {
   PMIx_server_finalize();
   current.store(nullptr, std::memory_order_release);
+  for (const auto& [name, of] : namespaces_) of->server_ended();
 }
 
-void Server::register_job(const JobMap& map, const std::vector<Rank>& local, Events events) {
-  nspace_ = map.nspace;
-  is_recoverable_ = map.is_recoverable;
-  size_ = map.size;
-  local_ = local;
-  marks_ = std::make_unique<Marks[]>(size_);
-  events_ = std::move(events);
+void Server::add(Namespace& of) {
+  if (!std::exchange(watches_losses_, true)) watch_losses();
+  const std::lock_guard lock(mutex_);
+  if (!namespaces_.emplace(of.name(), &of).second)
+    throw Stop(exit_status::own_failure, messages::damaged_order());
   current.store(this, std::memory_order_release);
-  watch_losses();
-  register_map(map);
-  define_process_sets(map);
-  register_ranks();
+}
+
+void Server::remove(const Namespace& of) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = namespaces_.find(of.name()); known != namespaces_.end()) namespaces_.erase(known);
 }
 
 void Server::watch_losses() {
   pmix_status_t code = PMIX_ERR_PROC_ABORTED;
   const auto id = PMIx_Register_event_handler(&code, 1, nullptr, 0, &Upcalls::lost, nullptr, nullptr);
   require(id < 0 ? id : PMIX_SUCCESS, "PMIx_Register_event_handler");
-}
-
-void Server::register_map(const JobMap& map) {
-  const auto node_map = map_text(&PMIx_generate_regex, node_list(map), "PMIx_generate_regex");
-  const auto proc_map = map_text(&PMIx_generate_ppn, rank_list(map), "PMIx_generate_ppn");
-  auto infos = job_info(map, localities_of(map), node_map, proc_map);
-  const auto name = name_of_rank(Rank{0});
-  require(PMIx_server_register_nspace(name.nspace, static_cast<int>(local_.size()), infos.data(),
-                                      infos.size(), nullptr, nullptr),
-          "PMIx_server_register_nspace");
-}
-
-/// Programs that share a name are one set.
-void Server::define_process_sets(const JobMap& map) {
-  std::map<std::string, std::vector<pmix_proc_t>> sets;
-  for (std::size_t a = 0; a < map.apps.size(); ++a) {
-    const auto& app = map.apps[a];
-    if (app.process_set.empty()) continue;
-    const auto first = number(map.first_rank_of(a));
-    for (std::uint32_t i = 0; i < app.ranks; ++i)
-      sets[app.process_set].push_back(name_of_rank(Rank{first + i}));
-  }
-  for (const auto& [name, members] : sets)
-    require(PMIx_server_define_process_set(members.data(), members.size(), name.c_str()),
-            "PMIx_server_define_process_set");
-}
-
-void Server::register_ranks() {
-  Outstanding outstanding;
-  const auto user = ::geteuid();
-  const auto group = ::getegid();
-  for (const Rank rank : local_) {
-    const auto name = name_of_rank(rank);
-    outstanding.begin();
-    outstanding.began(
-        PMIx_server_register_client(&name, user, group, nullptr, &Outstanding::completed, &outstanding));
-  }
-  require(outstanding.wait(), "PMIx_server_register_client");
-}
-
-std::vector<std::string> Server::environment_of(Rank rank, const std::vector<std::string>& inherited) const {
-  const auto name = name_of_rank(rank);
-  Environment environment(inherited);
-  require(PMIx_server_setup_fork(&name, &environment.entries), "PMIx_server_setup_fork");
-  std::vector<std::string> variables;
-  variables.reserve(inherited.size() + 8);
-  for (char** at = environment.entries; at != nullptr && *at != nullptr; ++at) variables.emplace_back(*at);
-  return variables;
-}
-
-void Server::mark_ended(Rank rank) noexcept {
-  auto& marks = marks_[index(rank)];
-  const auto before = marks.fetch_or(ended_mark, std::memory_order_acq_rel);
-  if ((before & (connected_mark | finalized_mark)) != 0)
-    marks.fetch_or(known_mark, std::memory_order_relaxed);
-}
-
-void Server::announce_end(Rank rank, int wait_status) const {
-  const auto marks = marks_[index(rank)].load(std::memory_order_acquire);
-  const bool was_killed = WIFSIGNALED(wait_status);
-  const bool left_unsynced = (marks & connected_mark) != 0 && (marks & finalized_mark) == 0;
-  const int exit_code =
-      was_killed ? exit_status::signal_base + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-  const auto how = (marks & abort_mark) != 0 ? PMIX_ERR_PROC_REQUESTED_ABORT
-                   : was_killed              ? PMIX_ERR_PROC_ABORTED_BY_SIG
-                   : exit_code != 0          ? PMIX_ERR_EXIT_NONZERO_TERM
-                   : left_unsynced           ? PMIX_ERR_PROC_TERM_WO_SYNC
-                                             : PMIX_SUCCESS;
-  const auto name = name_of_rank(rank);
-  const auto raise = [&](pmix_status_t code, bool is_for_default_handlers) {
-    InfoList infos;
-    infos.add_proc(PMIX_EVENT_AFFECTED_PROC, name);
-    infos.add_int(PMIX_EXIT_CODE, exit_code);
-    infos.add_status(PMIX_PROC_TERM_STATUS, how);
-    if (!is_for_default_handlers) infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);
-    // On its node only where a large job ends everywhere at once.
-    const bool is_end_of_job = how == PMIX_SUCCESS || !is_recoverable_;
-    const auto range = is_end_of_job ? PMIX_RANGE_LOCAL : PMIX_RANGE_SESSION;
-    raise_event(code, &name, range, infos);
-  };
-  raise(PMIX_EVENT_PROC_TERMINATED, false);
-  // The library has told of a connection that was lost (PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC),
-  // default handlers too.
-  if (how != PMIX_SUCCESS && how != PMIX_ERR_PROC_TERM_WO_SYNC) raise(how, is_recoverable_ && !left_unsynced);
 }
 
 void Server::announce_job(pmix_status_t code, const std::string& nspace) const {
@@ -358,72 +161,6 @@ void Server::announce_end_of_job(const std::string& nspace, const job::Ending& e
     infos.add_int(PMIX_EXIT_CODE, ending.exit_code);
   }
   raise_event(PMIX_EVENT_JOB_END, nullptr, PMIX_RANGE_LOCAL, infos);
-}
-
-void Server::deregister(Rank rank) noexcept {
-  const auto name = name_of_rank(rank);
-  PMIx_server_deregister_client(
-      &name, [](pmix_status_t, void*) {}, nullptr);
-}
-
-bool Server::await_late_connections(std::function<void()> done) {
-  // `open` counts this function too; the last that is ready calls done and frees this.
-  struct Wait {
-    std::function<void()> done;
-    std::atomic<std::uint32_t> open{1};
-    static void ready(pmix_status_t, void* self) {
-      auto* wait = static_cast<Wait*>(self);
-      if (wait->open.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      wait->done();
-      delete wait;
-    }
-  };
-  auto* wait = new Wait{std::move(done)};
-  std::uint32_t awaited = 0;
-  for (const Rank rank : local_) {
-    // The library's thread may be about to call connected_late: then it has the next step behind that call.
-    const auto marks = marks_[index(rank)].load(std::memory_order_acquire);
-    if ((marks & (ended_mark | known_mark)) != ended_mark) continue;
-    ++awaited;
-    wait->open.fetch_add(1, std::memory_order_relaxed);
-    const auto name = name_of_rank(rank);
-    // The library's thread calls back when it has handled all that this process sent.
-    PMIx_server_deregister_client(&name, &Wait::ready, wait);
-  }
-  if (awaited != 0) {
-    Wait::ready(PMIX_SUCCESS, wait);
-  } else {
-    delete wait;
-  }
-  return awaited != 0;
-}
-
-bool Server::has_connected(Rank rank) const noexcept {
-  return (marks_[index(rank)].load(std::memory_order_acquire) & (connected_mark | finalized_mark)) != 0;
-}
-
-bool Server::has_finalized(Rank rank) const noexcept {
-  return (marks_[index(rank)].load(std::memory_order_acquire) & finalized_mark) != 0;
-}
-
-std::optional<Rank> Server::first_lost() const noexcept {
-  const auto rank = first_lost_.load(std::memory_order_acquire);
-  return rank == PMIX_RANK_UNDEF ? std::nullopt : std::optional(Rank{rank});
-}
-
-std::uint32_t Server::count_connected() const noexcept {
-  std::uint32_t count = 0;
-  for (const Rank rank : local_) count += has_connected(rank) ? 1 : 0;
-  return count;
-}
-
-pmix_proc_t Server::name_of_rank(Rank rank) const noexcept {
-  return proc_of(nspace_, rank);
-}
-
-Server::Marks* Server::marks_of(const pmix_proc_t& proc) noexcept {
-  if (nspace_ != proc.nspace || proc.rank >= size_) return nullptr;
-  return &marks_[proc.rank];
 }
 
 }  // namespace weft::host

@@ -156,7 +156,7 @@ void LocalRanks::name_session_folder(std::vector<std::string>& notes) {
 /// Also of an app without a rank here: its file is to be found on every node.
 void LocalRanks::plan_app(std::size_t number, const std::string& library_path, job::Pmi pmi) {
   const auto& app = map_.apps[number];
-  auto environment = server_->environment_of(map_.first_rank_of(number), inherited_);
+  auto environment = namespace_->environment_of(map_.first_rank_of(number), inherited_);
   auto additions = additions_to(environment, library_path, map_.policy.oversubscribed);
   if (openmp_threads_ != 0)
     for (const auto& variable : openmp_variables(environment, openmp_threads_, map_.policy.bind))
@@ -175,15 +175,14 @@ void LocalRanks::plan_app(std::size_t number, const std::string& library_path, j
 }
 
 void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
-  server_ = &server;
-  host::Server::Events events;
-  events.abort = [this](host::AbortRequest request) {
+  host::Namespace::Events events;
+  events.abort = [this](job::AbortRequest request) {
     asio::post(loop_, [this, request = std::move(request)] { events_.abort(request); });
   };
   events.connected_late = [this](Rank rank) {
     asio::post(loop_, [this, rank] { events_.connected_late(rank); });
   };
-  server.register_job(map_, ranks_, std::move(events));
+  namespace_ = std::make_unique<host::Namespace>(server, map_, ranks_, std::move(events));
   const auto library_path = library_directory();
   for (std::size_t app = 0; app < map_.apps.size(); ++app) plan_app(app, library_path, pmi);
 }
@@ -229,7 +228,7 @@ process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
                                             unsigned long descriptor_limit) {
   const Rank rank = ranks_[index_here];
   const std::size_t app = map_.app_of(rank);
-  const Variables environment = server_->environment_of(rank, inherited_);
+  const Variables environment = namespace_->environment_of(rank, inherited_);
   const Variables own = own_variables(index_here);
   const auto envp = make_envp(environment, own);
   const auto argv = pointers(commands_[app].argv);
@@ -276,17 +275,17 @@ void LocalRanks::reap() {
   const auto all = processes_->reap(events_.other_child);
   for (const auto& [rank, wait_status] : all) {
     // A process that failed has its own reason: that it had connected, as may turn out later, is none.
-    if (wait_status == 0) server_->mark_ended(rank);
-    if (!server_->has_connected(rank)) server_->deregister(rank);
-    events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank),
-                   server_->first_lost()});
-    server_->announce_end(rank, wait_status);
+    if (wait_status == 0) namespace_->mark_ended(rank);
+    if (!namespace_->has_connected(rank)) namespace_->deregister(rank);
+    events_.ended({rank, wait_status, namespace_->has_connected(rank), namespace_->has_finalized(rank),
+                   namespace_->first_lost()});
+    namespace_->announce_end(rank, wait_status);
   }
   if (processes_->running() != 0 || is_settling_) return;
   is_settling_ = true;
   // A rank may have ended right after PMIx_Init, before the library has reported its connection.
   const auto settled = [this] { asio::post(loop_, [this] { events_.settled(); }); };
-  if (!server_->await_late_connections(settled)) settled();
+  if (!namespace_->await_late_connections(settled)) settled();
 }
 
 void LocalRanks::send(int signal, const std::vector<Rank>& ranks) const {
@@ -302,7 +301,7 @@ void LocalRanks::reap_orphans() {
 }
 
 std::uint32_t LocalRanks::count_connected() const noexcept {
-  return server_ == nullptr ? 0 : server_->count_connected();
+  return namespace_ == nullptr ? 0 : namespace_->count_connected();
 }
 
 std::vector<std::string> LocalRanks::bindings() const {
@@ -322,7 +321,7 @@ std::vector<std::string> LocalRanks::description() const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const auto app = map_.app_of(ranks_[i]);
     if (std::exchange(described, app) == app) continue;
-    Variables all = server_->environment_of(ranks_[i], inherited_);
+    Variables all = namespace_->environment_of(ranks_[i], inherited_);
     for (const auto& variable : own_variables(i)) set_variable(all, variable);
     for (const auto& variable : all) {
       const bool is_old = std::find(inherited_.begin(), inherited_.end(), variable) != inherited_.end();

@@ -13,7 +13,9 @@
 
 #include "tools/channel/launch_order.hpp"
 #include "tools/host/job_info.hpp"
+#include "tools/host/namespace.hpp"
 #include "tools/host/server.hpp"
+#include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
@@ -35,18 +37,11 @@ class LocalRanks {
   struct Streams {
     process::Fd input, output, error;
   };
-  struct Ended {
-    job::Rank rank;
-    int wait_status;  ///< of waitpid
-    bool connected, finalized;
-    /// The library had told of the loss of this rank before: what has ended since may have ended for that.
-    std::optional<job::Rank> after{};
-  };
   /// On the loop.
   struct Events {
-    std::function<void(const Ended&)> ended;
-    std::function<void(job::Rank)> connected_late;  ///< see host::Server::Events
-    std::function<void(const host::AbortRequest&)> abort;
+    std::function<void(const job::RankEnd&)> ended;
+    std::function<void(job::Rank)> connected_late;  ///< see host::Namespace::Events
+    std::function<void(const job::AbortRequest&)> abort;
     std::function<void()> settled;  ///< no rank runs, and no event about one follows; once
     /// A child that is no rank has ended. May be empty.
     std::function<void(pid_t, int wait_status)> other_child;
@@ -65,8 +60,8 @@ class LocalRanks {
   /// For the PMIx server; null where no rank is bound.
   hwloc_topology_t topology() const noexcept { return topology_.get(); }
 
-  /// Registers the job with the PMIx server, which has its launch information and must end before this
-  /// object, and finds the programs, for which the ranks' environment has to be known. Throws Stop.
+  /// Registers the job with the PMIx server, which has its launch information, and finds the programs, for
+  /// which the ranks' environment has to be known. Throws Stop.
   void register_with(host::Server& server, job::Pmi pmi);
 
   /// Starts all ranks, or those before the first that cannot be started: then the line and the exit status
@@ -138,7 +133,7 @@ class LocalRanks {
       false;  // an app may, so that it is watched: the kernel takes milliseconds to end that
   std::optional<libraries::OpenWatch> libraries_;
   std::unique_ptr<Processes> processes_;
-  host::Server* server_ = nullptr;
+  std::unique_ptr<host::Namespace> namespace_;
   bool is_settling_ = false;
 };
 

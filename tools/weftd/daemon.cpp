@@ -54,9 +54,9 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
       release_(std::move(release)),
       ranks_(
           loop_, spawner, message_.nspace, self_.number, true,
-          {[this](const ranks::LocalRanks::Ended& ended) { on_rank_ended(ended); },
+          {[this](const job::RankEnd& ended) { on_rank_ended(ended); },
            [this](Rank rank) { send_report(channel::report::ConnectedLate{rank}); },
-           [this](const host::AbortRequest& request) { on_abort_called(request); }, [this] { on_settled(); },
+           [this](const job::AbortRequest& request) { on_abort_called(request); }, [this] { on_settled(); },
            [this](pid_t pid, int status) {
              if (agents_) agents_->on_child_exit(pid, status);
            }}),
@@ -277,18 +277,19 @@ void Daemon::end(const channel::order::End& order) {
 
 // ---- events of this node
 
-void Daemon::on_rank_ended(const ranks::LocalRanks::Ended& ended) {
+void Daemon::on_rank_ended(const job::RankEnd& ended) {
   input_pipes_.disconnect(ended.rank);
   // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would
   // hide the reason.
   if (!has_launcher_) return;
-  send_report(channel::report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
-                                     ended.after, streams_.written_bytes(ended.rank, channel::Stream::out),
-                                     streams_.written_bytes(ended.rank, channel::Stream::error)});
+  channel::report::Ended report{ended};
+  report.end.written = {streams_.written_bytes(ended.rank, channel::Stream::out),
+                        streams_.written_bytes(ended.rank, channel::Stream::error)};
+  send_report(report);
 }
 
-void Daemon::on_abort_called(const host::AbortRequest& request) {
-  send_report(channel::report::Aborted{request.from, request.status, request.message, request.named});
+void Daemon::on_abort_called(const job::AbortRequest& request) {
+  send_report(channel::report::Aborted{request});
 }
 
 void Daemon::on_settled() {

@@ -55,8 +55,8 @@ class Daemon {
   void end(const channel::order::End& order);
 
   // Events of this node.
-  void on_rank_ended(const ranks::LocalRanks::Ended& ended);
-  void on_abort_called(const host::AbortRequest& request);
+  void on_rank_ended(const job::RankEnd& ended);
+  void on_abort_called(const job::AbortRequest& request);
   void on_settled();
   void on_node_lost(std::uint32_t node, const std::string& why);
   void on_launcher_lost();

@@ -16,7 +16,7 @@
 #include "tools/process/spawn.hpp"
 #include "tools/ranks/program/environment.hpp"
 #include "tools/weftrun/command_line/options.hpp"
-#include "tools/weftrun/job/job.hpp"
+#include "tools/weftrun/launcher/launcher.hpp"
 #include "tools/weftrun/plan/explain.hpp"
 #include "tools/weftrun/plan/plan.hpp"
 
@@ -91,9 +91,9 @@ int run(int argc, char** argv) {
   (void)std::fputs(text.c_str(), stderr);
   check_shared_processors(plan, options);
   for (std::string transport;; transport = "tcp") {
-    Job job(spawner, options, plan, WEFT_VERSION, transport);
-    const int status = job.run();
-    if (!job.wants_tcp()) return status;
+    Launcher launcher(spawner, options, plan, WEFT_VERSION, transport);
+    const int status = launcher.run();
+    if (!launcher.wants_tcp()) return status;
   }
 }
 

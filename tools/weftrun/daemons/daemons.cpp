@@ -273,7 +273,7 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
     }
     case channel::MessageType::ended: {
       channel::report::Ended ended;
-      if (read(bytes, ended, from) && is_rank_of(ended.rank, from)) watcher_.on_ended(ended);
+      if (read(bytes, ended, from) && is_rank_of(ended.end.rank, from)) watcher_.on_ended(ended.end);
       return;
     }
     case channel::MessageType::connected_late: {
@@ -283,8 +283,8 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
     }
     case channel::MessageType::aborted: {
       channel::report::Aborted aborted;
-      if (read(bytes, aborted, from) && is_rank_of(aborted.from, from))
-        watcher_.on_aborted({aborted.from, aborted.status, aborted.message, aborted.named});
+      if (read(bytes, aborted, from) && is_rank_of(aborted.request.from, from))
+        watcher_.on_aborted(aborted.request);
       return;
     }
     case channel::MessageType::input_unwanted:

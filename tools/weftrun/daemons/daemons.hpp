@@ -26,9 +26,9 @@ class DaemonsWatcher {
   virtual void on_all_connected() = 0;  ///< each daemon has reported: the job can be launched
   virtual void on_node_started(std::uint32_t node, const channel::report::Started& report) = 0;
   virtual void on_output(channel::report::Output report, channel::Reply written) = 0;
-  virtual void on_ended(const channel::report::Ended& report) = 0;
+  virtual void on_ended(const job::RankEnd& ended) = 0;
   virtual void on_connected_late(job::Rank rank) = 0;
-  virtual void on_aborted(const host::AbortRequest& request) = 0;
+  virtual void on_aborted(const job::AbortRequest& request) = 0;
   virtual void on_input_unwanted(std::uint32_t node) = 0;
   /// Called once a node: none of its ranks runs. The node may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;

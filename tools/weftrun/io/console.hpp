@@ -5,16 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "tools/job/rank.hpp"
+#include "tools/jobs/orders.hpp"
 #include "tools/weftrun/io/output.hpp"
 
 namespace weft::weftrun {
 
-/// A rank that a line is about, and how much the rank had written before (of a rank of another node).
-struct AboutRank {
-  job::Rank rank;
-  WrittenBytes written{};
-};
+using jobs::AboutRank;
 
 class Console {
  public:

@@ -19,16 +19,13 @@
 #include <vector>
 
 #include "tools/channel/protocol.hpp"
-#include "tools/job/rank.hpp"
+#include "tools/job/events.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/weftrun/io/line_tagger.hpp"
 
 namespace weft::weftrun {
 
-/// How many bytes a rank of another node has written on each stream.
-struct WrittenBytes {
-  std::uint64_t out = 0, error = 0;
-};
+using job::WrittenBytes;
 
 class Sink {
  public:

@@ -49,9 +49,9 @@ std::vector<std::string> one_of_each() {
           encode(report::Started{{1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
           encode(report::Unreachable{{4, 5}, "line", "how"}),
           encode(report::Output{Rank{9}, Stream::error, "bytes"}),
-          encode(report::Ended{Rank{9}, 256, true, false, Rank{3}, 1ULL << 40, 7}),
+          encode(report::Ended{{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}),
           encode(report::ConnectedLate{Rank{2}}),
-          encode(report::Aborted{Rank{2}, -1, "why", {Rank{0}}}),
+          encode(report::Aborted{{Rank{2}, -1, "why", {Rank{0}}}}),
           encode(report::InputUnwanted{}),
           encode(report::Settled{}),
           encode(report::PeerLost{3, "why"})};
@@ -86,10 +86,10 @@ TEST(Protocol, every_message_survives) {
   EXPECT_EQ(launch->launch_info, a_launch().launch_info);
   EXPECT_EQ(launch->input.rank, Rank{3});
   const auto ended =
-      decode<report::Ended>(encode(report::Ended{Rank{9}, 256, true, false, Rank{3}, 1ULL << 40, 7}));
+      decode<report::Ended>(encode(report::Ended{{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}));
   ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->out_bytes, 1ULL << 40);
-  EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{Rank{2}, -1, "why", {}}))->status, -1);
+  EXPECT_EQ(ended->end.written.out, 1ULL << 40);
+  EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{{Rank{2}, -1, "why", {}}}))->request.status, -1);
   EXPECT_EQ(decode<report::Settled>(encode(report::Settled{"/x"}))->other_pmix, "/x");
 }
 

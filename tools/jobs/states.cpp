@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/job/job_states.hpp"
+#include "tools/jobs/states.hpp"
 
-namespace weft::weftrun {
+namespace weft::jobs {
 namespace {
 
 using S = State;
@@ -69,4 +69,4 @@ const char* name_of(Event event) noexcept {
   return names[static_cast<std::size_t>(event)];
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::jobs

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace weft::weftrun {
+namespace weft::jobs {
 
 class Outcome {
  public:
@@ -35,4 +35,4 @@ class Outcome {
   std::string first_failure_;
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::jobs

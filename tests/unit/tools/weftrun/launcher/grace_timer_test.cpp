@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/job/grace_timer.hpp"
+#include "tools/weftrun/launcher/grace_timer.hpp"
 
 #include <gtest/gtest.h>
 

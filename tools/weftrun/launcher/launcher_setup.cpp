@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Job, first part: from the plan to running ranks.
+// Launcher, first part: from the plan to running ranks.
 #include <fmt/format.h>
 
 #include <system_error>
@@ -9,7 +9,7 @@
 #include "tools/host/launch_info.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/weftrun/daemons/launch_message.hpp"
-#include "tools/weftrun/job/job.hpp"
+#include "tools/weftrun/launcher/launcher.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -26,8 +26,8 @@ base::Secret new_key() try {
 
 }  // namespace
 
-Job::Job(const process::Spawner& spawner, Options options, Plan plan, std::string release,
-         std::string transport)
+Launcher::Launcher(const process::Spawner& spawner, Options options, Plan plan, std::string release,
+                   std::string transport)
     : spawner_(spawner),
       options_(std::move(options)),
       plan_(std::move(plan)),
@@ -35,35 +35,43 @@ Job::Job(const process::Spawner& spawner, Options options, Plan plan, std::strin
       transport_(std::move(transport)),
       table_(plan_.distribution),
       launch_(launch_message(options_, plan_, table_)),
-      ranks_(table_.size()),
-      nodes_to_start_(table_.nodes()),
-      nodes_to_settle_(table_.nodes()) {}
+      job_(plan_of_job(), table_) {}
 
-void Job::make_output() {
+jobs::Job::Plan Launcher::plan_of_job() {
+  jobs::Job::Plan out;
+  for (const auto& node : plan_.nodes) out.hosts.push_back(node.name);
+  for (const auto& app : launch_.apps) out.programs.push_back(app.argv[0]);
+  out.goes_on = options_.on_failure == OnFailure::go_on;
+  out.error_file = [this](Rank rank) { return output_->error_file(rank, launch_.merges_errors); };
+  return out;
+}
+
+void Launcher::make_output() {
   Output::Events events;
   events.drained = [this] { on_output_drained(); };
   events.reader_lost = [this](channel::Stream stream) { on_reader_lost(stream); };
   events.write_failed = [this](const std::string& what, int error) {
-    raise(Event::output_lost, exit_status::own_failure, messages::output_lost(what, error));
+    carry_out(
+        job_.raise(jobs::Event::output_lost, exit_status::own_failure, messages::output_lost(what, error)));
   };
   output_ = std::make_unique<Output>(loop_, options_.output_directory, options_.tags, std::move(events));
   console_.emplace(*output_, options_.quiet, options_.verbose);
 }
 
-void Job::plan_own_node() {
+void Launcher::plan_own_node() {
   for (std::uint32_t r = 0; r < table_.size(); ++r) {
     const Rank rank{r};
     if (!plan_.own || table_.node_of(rank) != *plan_.own) output_->make_files(rank);
   }
   if (!plan_.own) return;
   ranks::LocalRanks::Events events;
-  events.ended = [this](const ranks::LocalRanks::Ended& ended) {
+  events.ended = [this](const job::RankEnd& ended) {
     input_->disconnect(ended.rank);
-    on_rank_end(ended, {});
+    on_ended(ended);
     output_->check_room(ended.rank);
   };
   events.connected_late = [this](Rank rank) { on_connected_late(rank); };
-  events.abort = [this](const host::AbortRequest& request) { on_aborted(request); };
+  events.abort = [this](const job::AbortRequest& request) { on_aborted(request); };
   events.settled = [this] {
     if (const auto other = local_->other_pmix(); !other.empty()) on_other_pmix(*plan_.own, other);
     on_node_settled(*plan_.own);
@@ -79,7 +87,7 @@ void Job::plan_own_node() {
   for (const auto& note : notes) console_->print(note);
 }
 
-void Job::start_server() {
+void Launcher::start_server() {
   host::ServerIdentity identity;
   identity.nspace = launch_.nspace + "-weftrun";
   identity.number = plan_.alone ? 0 : plan_.launcher_number();
@@ -100,7 +108,7 @@ void Job::start_server() {
                                        options_.on_failure == OnFailure::go_on, watcher);
 }
 
-void Job::make_input() {
+void Launcher::make_input() {
   Input::Others others;
   for (std::uint32_t r = 0; r < table_.size(); ++r) {
     const auto node = table_.node_of(Rank{r});
@@ -112,7 +120,7 @@ void Job::make_input() {
   input_ = std::make_unique<Input>(loop_, launch_.input, table_.size(), std::move(others));
 }
 
-void Job::catch_signals() {
+void Launcher::catch_signals() {
   signals_.emplace(loop_, SignalWatch::Events{[this](int signal) { on_end_signal(signal); },
                                               [this](int signal) { on_relayed_signal(signal); }});
   if (!options_.limit) return;
@@ -122,20 +130,21 @@ void Job::catch_signals() {
   });
 }
 
-void Job::start_own_ranks() {
+void Launcher::start_own_ranks() {
   const auto failure = local_->start([this](Rank rank) {
     auto output = output_->connect(rank);
     return ranks::LocalRanks::Streams{input_->connect(rank), std::move(output.out), std::move(output.error)};
   });
-  for (const Rank rank : local_->all()) ranks_.set_started(rank, local_->pid(rank));
-  if (local_->running() != 0) announce_start();
+  jobs::Job::Started report{.node = *plan_.own};
+  for (const Rank rank : local_->all()) report.pids.push_back(local_->pid(rank));
   if (launch_.wants_bindings && !failure)
     for (const auto& line : local_->bindings()) console_->print(line);
   local_->watch();
-  failure ? raise(Event::start_failed, failure->exit_code, failure->line) : on_node_runs();
+  if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
+  carry_out(job_.started(report));
 }
 
-void Job::print_environment() {
+void Launcher::print_environment() {
   if (!options_.verbose) return;
   console_->print_detail(
       fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));

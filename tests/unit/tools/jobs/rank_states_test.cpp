@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/job/rank_states.hpp"
+#include "tools/jobs/rank_states.hpp"
 
 #include <gtest/gtest.h>
 
-namespace weft::weftrun {
+namespace weft::jobs {
 namespace {
 
 using job::Rank;
@@ -29,4 +29,4 @@ TEST(RankStates, an_end_may_be_expected_before_the_start) {
 }
 
 }  // namespace
-}  // namespace weft::weftrun
+}  // namespace weft::jobs

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/job/outcome.hpp"
+#include "tools/jobs/outcome.hpp"
 
 #include <utility>
 
 #include "tools/messages/messages.hpp"
 
-namespace weft::weftrun {
+namespace weft::jobs {
 
 bool Outcome::set_reason(int exit_code) {
   if (std::exchange(has_reason_, true)) return false;
@@ -28,4 +28,4 @@ std::string Outcome::summary() const {
   return messages::went_on(failures_, exit_code_, first_failure_);
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::jobs

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/job/outcome.hpp"
+#include "tools/jobs/outcome.hpp"
 
 #include <gtest/gtest.h>
 
-namespace weft::weftrun {
+namespace weft::jobs {
 namespace {
 
 TEST(Outcome, a_job_that_just_ends_has_status_0) {
@@ -49,4 +49,4 @@ TEST(Outcome, an_abort_of_some_ranks_is_no_failure) {
 }
 
 }  // namespace
-}  // namespace weft::weftrun
+}  // namespace weft::jobs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/job/signal_watch.hpp"
+#include "tools/weftrun/launcher/signal_watch.hpp"
 
 #include <csignal>
 #include <utility>

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "tools/weftrun/job/job_states.hpp"
+#include "tools/jobs/states.hpp"
 
-namespace weft::weftrun {
+namespace weft::jobs {
 namespace {
 
 constexpr std::initializer_list<State> all_states = {State::starting, State::running,  State::stopping,
@@ -125,4 +125,4 @@ TEST(JobStates, nothing_leaves_done) {
 }
 
 }  // namespace
-}  // namespace weft::weftrun
+}  // namespace weft::jobs

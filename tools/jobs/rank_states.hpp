@@ -7,7 +7,7 @@
 
 #include "tools/job/rank.hpp"
 
-namespace weft::weftrun {
+namespace weft::jobs {
 
 class RankStates {
  public:
@@ -48,4 +48,4 @@ class RankStates {
   std::vector<State> ranks_;
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::jobs

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace weft::weftrun {
+namespace weft::jobs {
 
 enum class State : std::uint8_t {
   starting,  ///< ranks are being started
@@ -60,4 +60,4 @@ inline const Step& step(State state, Event event) noexcept {
 const char* name_of(State state) noexcept;
 const char* name_of(Event event) noexcept;
 
-}  // namespace weft::weftrun
+}  // namespace weft::jobs
