@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job at this process's PMIx server, from its registration to its end there: what the library is told of its
-// processes, and what it tells.
+// A job at this process's PMIx server, from its registration to its end there: what the library is told of
+// its processes, and what it tells.
 #pragma once
 
 #include <pmix_common.h>

@@ -40,8 +40,8 @@ constexpr unsigned patience(unsigned seconds) {
   return sanitized ? 4 * seconds : seconds;
 }
 
-/// So many rounds of processes or threads that wait for each other, or as many as some seconds are enough for:
-/// on a machine that others keep busy a round may last as long as their turns do.
+/// So many rounds of processes or threads that wait for each other, or as many as some seconds are enough
+/// for: on a machine that others keep busy a round may last as long as their turns do.
 class Rounds {
  public:
   explicit Rounds(unsigned most) : most_(rounds(most)) {}
