@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "tools/host/namespace.hpp"
 #include "tools/host/server.hpp"
 #include "tools/messages/stop.hpp"
 
@@ -33,12 +34,9 @@ struct LaunchInfoTest : ::testing::Test {
     map.policy.bind = job::BindTo::none;
     return map;
   }
-  LaunchInfoTest() : server({"servers", 0, 1, "here", {}, {}, false, {}}, nullptr) {
-    server.register_job(map, {Rank{0}, Rank{1}, Rank{2}}, {});
-  }
   /// The variables of a rank that do not tell it its server.
   Variables changed(Rank rank) const {
-    auto all = server.environment_of(rank, {"A=before", "B=before"});
+    auto all = registered.environment_of(rank, {"A=before", "B=before"});
     std::erase_if(all, [](std::string_view each) {
       return each.rfind("PMIX_", 0) == 0 || each.rfind("WEFT_", 0) == 0;
     });
@@ -47,7 +45,8 @@ struct LaunchInfoTest : ::testing::Test {
 
   const Variables unchanged{"A=before", "B=before"};
   JobMap map = two_programs();
-  Server server;
+  Server server{{"servers", 0, 1, "here", {}, {}, false, {}}, nullptr};
+  Namespace registered{server, map, {Rank{0}, Rank{1}, Rank{2}}, {}};
 };
 
 TEST_F(LaunchInfoTest, of_a_job_without_settings_is_empty) {

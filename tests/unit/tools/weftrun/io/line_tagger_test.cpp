@@ -33,7 +33,9 @@ TEST(Tagging, the_time_stands_first) {
   const auto with = [](OutputTags tags) {
     LineTagger tagger(Rank{7}, tags);
     std::string out;
-    tagger.take(std::string(LineTagger::longest_line, 'x') + "y\n", out);
+    std::string line(LineTagger::longest_line, 'x');
+    line += "y\n";
+    tagger.take(line, out);
     for (std::size_t at; (at = out.find("xx")) != std::string::npos;) out.erase(at, 1);
     for (char& c : out)
       if (std::isdigit(static_cast<unsigned char>(c)) != 0) c = '0';

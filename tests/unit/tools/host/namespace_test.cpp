@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Jobs that come and go at one server.
+#include "tools/host/namespace.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "tools/host/server.hpp"
+#include "tools/messages/stop.hpp"
+
+namespace weft::host {
+namespace {
+
+using job::Rank;
+
+JobMap two_ranks(const std::string& nspace) {
+  JobMap map;
+  map.nspace = nspace;
+  map.host = "here";
+  map.size = 2;
+  map.apps.resize(1);
+  map.apps[0].argv = {"program"};
+  map.apps[0].ranks = 2;
+  map.bindings.resize(2);
+  map.node_names = {"here"};
+  map.ranks_of_node = {{0, 1}};
+  map.policy.bind = job::BindTo::none;
+  return map;
+}
+
+struct NamespaceTest : ::testing::Test {
+  Namespace make(const std::string& nspace) {
+    return Namespace(*server, two_ranks(nspace), {Rank{0}, Rank{1}}, {});
+  }
+  static bool is_told(const Namespace& of, const std::string& variable) {
+    const auto all = of.environment_of(Rank{1}, {});
+    return std::find(all.begin(), all.end(), variable) != all.end();
+  }
+  std::optional<Server> server{std::in_place, ServerIdentity{"servers", 0, 1, "here", {}, {}, false, {}},
+                               nullptr};
+};
+
+TEST_F(NamespaceTest, several_are_served_at_a_time) {
+  const auto first = make("first"), second = make("second");
+  EXPECT_TRUE(is_told(first, "PMIX_NAMESPACE=first"));
+  EXPECT_TRUE(is_told(second, "PMIX_NAMESPACE=second"));
+}
+
+TEST_F(NamespaceTest, a_name_is_that_of_one_at_a_time) {
+  {
+    const auto first = make("job");
+    EXPECT_THROW(make("job"), messages::Stop);
+    EXPECT_TRUE(is_told(first, "PMIX_NAMESPACE=job"));
+  }
+  EXPECT_TRUE(is_told(make("job"), "PMIX_NAMESPACE=job"));
+}
+
+TEST_F(NamespaceTest, the_server_may_end_before) {
+  auto other = std::make_optional<Namespace>(*server, two_ranks("job"), std::vector<Rank>{Rank{0}, Rank{1}},
+                                             Namespace::Events{});
+  server.reset();
+  other.reset();
+}
+
+std::size_t descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<std::size_t>(
+      std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+}
+
+TEST_F(NamespaceTest, two_hundred_in_a_row_leave_nothing) {
+  const auto run_one = [&](int number) {
+    const auto one = make("job." + std::to_string(number));
+    EXPECT_TRUE(is_told(one, "PMIX_NAMESPACE=job." + std::to_string(number)));
+  };
+  for (int i = 0; i < 10; ++i) run_one(i);
+  const auto open = descriptors(), mapped = mappings();
+  for (int i = 10; i < 210; ++i) run_one(i);
+  EXPECT_EQ(descriptors(), open);
+  EXPECT_LE(mappings(), mapped + 4) << "memory that the allocator keeps is mapped in few pieces";
+}
+
+}  // namespace
+}  // namespace weft::host
