@@ -125,7 +125,7 @@ std::vector<std::string> words_of(std::string_view line) {
       words.back() += word;
     else
       words.emplace_back(without_quotes(word));
-    goes_on = words.back().back() == '=';
+    goes_on = words.back().ends_with('=');
   }
   return words;
 }

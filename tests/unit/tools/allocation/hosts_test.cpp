@@ -100,6 +100,8 @@ TEST(Hostfile, what_is_wrong_is_named_with_file_and_line) {
   expect_refusal(said("me@a slots=2\n"), "--agent 'ssh -l USER'");
   expect_refusal(said("a:2:3\n"), "'2:3' is not a number of slots");
   expect_refusal(said("-a\n"), "'-a' is not the name of a host");
+  expect_refusal(said("\"\" slots=2\n"), "a host has no name");
+  expect_refusal(said("a '' \"\"\n"), "'' is unknown");
   expect_refusal(said(""), "--hostfile F: it names no host");
   expect_refusal(said("# nothing\n\n"), "it names no host");
   expect_refusal(refusal_of([] { read_hostfile(std::string("/no/such/file")); }), "cannot be read");
