@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/jobs/output_file.hpp"
 #include "tools/messages/stop.hpp"
 
 namespace weft::jobs {
@@ -47,8 +48,9 @@ Job::Job(Plan plan, const placement::RankTable& table)
       nodes_to_settle_(table.nodes()) {}
 
 messages::Where Job::where(Rank rank) const {
+  const auto& files = plan_.output_directory;
   return {rank, plan_.hosts[table_.node_of(rank)], ranks_.pid(rank), plan_.programs[table_.app_of(rank)],
-          plan_.error_file ? plan_.error_file(rank) : std::string()};
+          files.empty() ? std::string() : output_file(files, rank, !plan_.merges_errors)};
 }
 
 // ---- steps of the table

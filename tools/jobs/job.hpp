@@ -6,7 +6,6 @@
 #include <pmix_common.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,8 +29,8 @@ class Job {
     std::vector<std::string> hosts;     ///< of the nodes, by number
     std::vector<std::string> programs;  ///< of the apps
     bool goes_on = false;               ///< it outlives ranks and nodes that are lost, once it is launched
-    /// Where the standard error of a rank is; empty: forwarded. May be empty.
-    std::function<std::string(job::Rank)> error_file{};
+    std::string output_directory{};     ///< of files of what ranks write; empty: it is forwarded
+    bool merges_errors = false;         ///< standard error goes where standard output goes
   };
   /// table: outlives this object.
   Job(Plan plan, const placement::RankTable& table);
@@ -53,9 +52,9 @@ class Job {
   Orders aborted(const job::AbortRequest& request);
   /// After Hold: what has ended for the loss of a rank counts now, if that rank lives on or not.
   Orders hold_over();
-  /// None of its ranks runs. Once a node.
+  /// No rank of a node runs any more. Once a node.
   Orders node_settled();
-  /// With all its ranks. line: for the user; empty: there is none of this node.
+  /// A node is lost with all its ranks. line: for the user; empty: there is none of this node.
   Orders node_lost(std::uint32_t node, const std::string& line);
   /// What is no news of a rank or a node. exit_code and line: what the job comes to if this is the reason for
   /// its end.

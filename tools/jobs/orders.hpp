@@ -24,7 +24,6 @@ struct AboutRank {
 struct Say {
   enum class What {
     detail,  ///< for --verbose
-    note,
     result,  ///< how the job goes: not with --quiet
   };
   What what;

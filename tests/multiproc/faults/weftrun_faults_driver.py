@@ -266,7 +266,8 @@ class Job:
         while True:
             found = [f"{pid} {name_of(pid)} {process_state(pid)}" for pid in self.marked() if lives(pid)]
             found += ["/dev/shm/" + name for name in shared_memory_of(self.process.pid, self.memory_before)]
-            found += [name for name in sockets() - self.sockets_before if int(name.split("-")[1]) in self.pids]
+            new = sockets() - self.sockets_before
+            found += [name for name in new if int(name.split("-")[1]) in self.pids]
             found += [os.path.join(self.files, name) for name in os.listdir(self.files)]
             if not found or time.monotonic() > end:
                 return found

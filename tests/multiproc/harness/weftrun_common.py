@@ -112,7 +112,8 @@ def shared_memory():
 
 def shared_memory_of(launcher, before):
     """What this weftrun has there. before: shared_memory() as it was when it started; pids come again."""
-    return sorted(name for name in shared_memory() - before if re.match(rf"weft-.*-{launcher}-weftrun\.", name))
+    new = shared_memory() - before
+    return sorted(name for name in new if re.match(rf"weft-.*-{launcher}-weftrun\.", name))
 
 
 def hosts(*words):

@@ -12,7 +12,8 @@ import unittest
 import uuid
 
 from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, name_of, own_lines, parent, python,
-                            read_lines, repeated, run, shared_memory, shared_memory_of, wait_until, with_time_limits, with_variable)
+                            read_lines, repeated, run, shared_memory, shared_memory_of, wait_until,
+                            with_time_limits, with_variable)
 
 HOST = os.uname().nodename
 TWO = ["--virtual-nodes", "2"]
@@ -37,7 +38,8 @@ class Nodes(unittest.TestCase):
         left = os.listdir(self.files)
         shutil.rmtree(self.files)
         self.assertEqual(left, [])
-        self.assertEqual([shared_memory_of(job.pid, self.memory_before) for job in self.jobs], [[] for _ in self.jobs])
+        for job in self.jobs:
+            self.assertEqual(shared_memory_of(job.pid, self.memory_before), [])
 
     def run(self, *args, **options):
         # unittest's own run() has a result, not words

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "tools/jobs/output_file.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 
@@ -127,13 +128,7 @@ Output::Ends Output::open_files(Rank rank) const {
 }
 
 std::string Output::file_of(Rank rank, channel::Stream stream) const {
-  return fmt::format("{}/rank.{}.{}", directory_, number(rank),
-                     stream == channel::Stream::out ? "out" : "err");
-}
-
-std::string Output::error_file(Rank rank, bool merges_errors) const {
-  return directory_.empty() ? std::string()
-                            : file_of(rank, merges_errors ? channel::Stream::out : channel::Stream::error);
+  return jobs::output_file(directory_, rank, stream == channel::Stream::error);
 }
 
 void Output::print(std::string line) {

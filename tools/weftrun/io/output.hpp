@@ -42,10 +42,6 @@ class Output {
   /// Ends its streams: its node is lost.
   void close_remote(job::Rank rank);
 
-  /// The file with the rank's standard error; empty when it is forwarded. With merges_errors that of its
-  /// standard output.
-  std::string error_file(job::Rank rank, bool merges_errors) const;
-
   /// After the end of a rank of this node, which writes its files itself: a rank that ignores the
   /// errors of its writes loses output where the file system is full, and this call counts that as a failed
   /// write.

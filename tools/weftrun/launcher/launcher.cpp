@@ -75,14 +75,8 @@ void Launcher::carry_out(const jobs::Orders& orders) {
 }
 
 void Launcher::do_order(const jobs::Say& order) {
-  switch (order.what) {
-    case jobs::Say::What::detail:
-      return console_->print_detail(order.line);
-    case jobs::Say::What::note:
-      return console_->print(order.line);
-    case jobs::Say::What::result:
-      return console_->print_result(order.line, order.about);
-  }
+  order.what == jobs::Say::What::detail ? console_->print_detail(order.line)
+                                        : console_->print_result(order.line, order.about);
 }
 
 void Launcher::do_order(const jobs::Announce& order) {

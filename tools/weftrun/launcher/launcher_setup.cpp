@@ -42,7 +42,8 @@ jobs::Job::Plan Launcher::plan_of_job() {
   for (const auto& node : plan_.nodes) out.hosts.push_back(node.name);
   for (const auto& app : launch_.apps) out.programs.push_back(app.argv[0]);
   out.goes_on = options_.on_failure == OnFailure::go_on;
-  out.error_file = [this](Rank rank) { return output_->error_file(rank, launch_.merges_errors); };
+  out.output_directory = options_.output_directory;
+  out.merges_errors = launch_.merges_errors;
   return out;
 }
 

@@ -15,7 +15,7 @@ using job::Rank;
 /// Orders in words: "detail ...", "result ... @3", "announce -1", "action 1", "end 1 2", "hold", "look".
 struct InWords {
   std::string operator()(const Say& say) const {
-    const char* const kinds[] = {"detail ", "note ", "result "};
+    const char* const kinds[] = {"detail ", "result "};
     auto text = kinds[static_cast<int>(say.what)] + say.line;
     return say.about ? text + " @" + std::to_string(number(say.about->rank)) : text;
   }
@@ -176,6 +176,16 @@ TEST_F(JobTest, an_abort_of_some_ranks_ends_these) {
   EXPECT_EQ(job.state(), State::running);
   EXPECT_EQ(end_of(job), Words{"drain"});
   EXPECT_EQ(job.exit_code(), 7);
+}
+
+TEST_F(JobTest, a_line_about_a_rank_names_the_file_of_its_standard_error) {
+  for (const bool merges : {false, true}) {
+    Job job({{"a", "b"}, {"program"}, false, "dir", merges}, table);
+    const auto orders = in_words(job.rank_ended({Rank{3}, 1 << 8, true, true}));
+    ASSERT_EQ(orders.size(), 2u);
+    EXPECT_NE(orders[0].find(merges ? "see dir/rank.3.out" : "see dir/rank.3.err"), std::string::npos)
+        << orders[0];
+  }
 }
 
 TEST_F(JobTest, an_abort_of_all_is_the_reason) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where --output-dir puts what a rank writes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "tools/job/rank.hpp"
+
+namespace weft::jobs {
+
+inline std::string output_file(const std::string& directory, job::Rank rank, bool is_error) {
+  return fmt::format("{}/rank.{}.{}", directory, number(rank), is_error ? "err" : "out");
+}
+
+}  // namespace weft::jobs
