@@ -91,13 +91,16 @@ Namespace::Namespace(Server& server, const JobMap& map, std::vector<Rank> local,
     define_process_sets(map);
     register_ranks();
   } catch (...) {
-    server.remove(*this);
+    leave();
     throw;
   }
 }
 
 Namespace::~Namespace() {
-  if (server_ == nullptr) return;  // its end has ended this, too
+  if (server_ != nullptr) leave();  // the server's end has ended this, too
+}
+
+void Namespace::leave() noexcept {
   Outstanding outstanding;
   outstanding.begin();
   PMIx_server_deregister_nspace(name_.c_str(), &Outstanding::completed, &outstanding);

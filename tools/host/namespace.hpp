@@ -88,6 +88,7 @@ class Namespace {
   void advance(job::Rank rank, Mark mark);
   void server_ended() noexcept { server_ = nullptr; }
 
+  void leave() noexcept;
   void register_map(const JobMap& map);
   void register_ranks();
   void define_process_sets(const JobMap& map);

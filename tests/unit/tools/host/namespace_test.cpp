@@ -61,6 +61,12 @@ TEST_F(NamespaceTest, a_name_is_that_of_one_at_a_time) {
   EXPECT_TRUE(is_told(make("job"), "PMIX_NAMESPACE=job"));
 }
 
+TEST_F(NamespaceTest, that_cannot_be_registered_leaves_its_name) {
+  EXPECT_THROW(Namespace(*server, two_ranks("job"), {Rank{0}}, {}), messages::Stop)
+      << "its map has two ranks here";
+  EXPECT_TRUE(is_told(make("job"), "PMIX_NAMESPACE=job"));
+}
+
 TEST_F(NamespaceTest, the_server_may_end_before) {
   auto other = std::make_optional<Namespace>(*server, two_ranks("job"), std::vector<Rank>{Rank{0}, Rank{1}},
                                              Namespace::Events{});
