@@ -41,7 +41,7 @@ Result<Collective*> Engine::make(const Signature& signature, Kind kind, std::vec
   if (!me) return fail(Errc::invalid, "a collective without oneself");
   c.me = *me;
   c.signature = signature;
-  c.generation = ++generations_[signature];
+  c.generation = generations_.next(signature);
   c.kind = kind;
   c.done = std::move(done);
   c.after_loss = after_loss;
@@ -132,7 +132,7 @@ void Engine::take_refusal(NodeNumber from, const MessageHeader& header) {
     return;
   }
   if (is_given_up(key)) return;  // it is for a view to end it
-  if (header.generation > begun(key.first)) early_.end(key, from, why, true);
+  if (header.generation > generations_.begun(key.first)) early_.end(key, from, why, true);
   const auto end = early_.end_of(key);
   send_end(from, header, MessageHeader::Type::refused, end ? *end : why_of(key).value_or(why));
 }
@@ -149,11 +149,6 @@ std::optional<Why> Engine::why_of(const Key& key) const {
   const auto failed =
       std::find_if(ended_.begin(), ended_.end(), [&](const auto& c) { return c->key() == key && c->why; });
   return failed != ended_.end() ? (*failed)->why : past_.why_of(key);
-}
-
-Generation Engine::begun(const Signature& signature) const {
-  const auto last = generations_.find(signature);
-  return last == generations_.end() ? 0 : last->second;
 }
 
 void Engine::start_phase(Collective& c, const Choice& choice) {
@@ -225,20 +220,16 @@ void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcep
     ++counters_.malformed;
     return;
   }
-  const auto begun = generations_.find(header->signature);
   try {
     if (header->type == MessageHeader::Type::refusal) return take_refusal(from, *header);
     if (header->type == MessageHeader::Type::refused) return take_refused(*header);
-    if (begun == generations_.end() || header->generation > begun->second) {
+    if (const auto open = open_.find({header->signature, header->generation}); open != open_.end())
+      return take(*open->second, from, *header, payload);
+    if (header->generation > generations_.begun(header->signature)) {
       ++counters_.early;
       return early_.keep(from, *header, payload);
     }
-    const auto open = open_.find({header->signature, header->generation});
-    if (open == open_.end()) {
-      ++counters_.late;  // it has ended here: aborted, or two members sent an abort
-      return;
-    }
-    take(*open->second, from, *header, payload);
+    ++counters_.late;  // it has ended here: aborted, or two members sent an abort
   } catch (const std::bad_alloc&) {
     abort(header->signature, header->generation, Why::no_memory);
   }
@@ -296,7 +287,7 @@ void Engine::give_up(const GivenUp& what) {
   const auto open = open_.find(key);
   if (open != open_.end())
     open->second->is_suspended = true;
-  else if (what.generation <= begun(what.signature) || given_up_.size() >= most_given_up)
+  else if (what.generation <= generations_.begun(what.signature) || given_up_.size() >= most_given_up)
     return;
   given_up_.emplace(key, what.why);
 }

@@ -39,6 +39,7 @@
 #include "collectives/choice.hpp"
 #include "collectives/collective.hpp"
 #include "collectives/early.hpp"
+#include "collectives/generations.hpp"
 #include "collectives/past.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/mesh/outbox.hpp"
@@ -82,8 +83,8 @@ class Engine {
   /// Errors as begin().
   Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Why why, Done done,
                             AfterLoss after_loss = AfterLoss::ends);
-  /// The generation that was begun last here; 0: none.
-  Generation begun(const Signature& signature) const;
+  /// Which signatures are counted for how long is the caller's to say.
+  Generations& generations() noexcept { return generations_; }
   /// The collective has begun here and not ended. Right after begin(): no other member had ended it before.
   bool is_open(const Signature& signature, Generation generation) const {
     return open_.find({signature, generation}) != open_.end();
@@ -169,7 +170,7 @@ class Engine {
   mesh::Mesh& mesh_;
   NodeNumber self_;
   Options options_;
-  std::map<Signature, Generation> generations_;  ///< begun last
+  Generations generations_;
   std::map<Key, std::unique_ptr<Collective>> open_;
   std::vector<std::unique_ptr<Collective>> ended_;  ///< done() has still to be called
   Past past_;

@@ -36,12 +36,13 @@ struct Rooms {
         process_sets(jobs),
         cards(jobs, host, cluster),
         gets(loop, jobs, cards, cluster, settings.key_wait),
-        exchanges(loop, cluster, jobs),
+        signatures(cluster),
+        exchanges(loop, cluster, jobs, signatures),
         card_exchange(jobs, host, cards, gets, exchanges),
         fences(loop, jobs, card_exchange, cluster, exchanges, segment, {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         group_boards(segment),
-        group_table(group_boards, cluster),
+        group_table(group_boards, cluster, signatures),
         peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
@@ -123,6 +124,7 @@ struct Rooms {
   ProcessSets process_sets;
   Cards cards;
   Gets gets;
+  Signatures signatures;
   Exchanges exchanges;
   CardExchange card_exchange;
   Fences fences;

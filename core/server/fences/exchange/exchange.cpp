@@ -50,7 +50,8 @@ pmix_status_t status_of(Why why) noexcept {
 
 }  // namespace
 
-Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cluster_(cluster), jobs_(jobs) {
+Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs, Signatures& signatures)
+    : loop_(loop), cluster_(cluster), jobs_(jobs), signatures_(signatures) {
   cluster_.on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto rival = decode<Rival>(body);
     if (!rival) return reply(PMIX_ERR_BAD_PARAM, {});
@@ -109,6 +110,7 @@ void Exchanges::refuse_passed(const Participants& procs) {
   if (passed == nullptr) return;
   const auto begun = attempts(procs);
   const auto end = std::min<collectives::Generation>(*passed, begun + most_rivals);  // more is damage
+  signatures_.use(procs);
   for (auto next = begun; next < end; ++next)
     static_cast<void>(cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), rivals, nullptr,
                                                procs.after_loss()));
@@ -122,6 +124,7 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
   if (self == members.end() || *self != cluster_.self())
     return fail(Errc::not_found, "a participant is not known");
   refuse_passed(procs);
+  signatures_.use(procs);
   const auto key = std::make_shared<Key>(procs.signature(), 0);
   const auto on_end = [this, key, members, ended = std::move(ended)](const Outcome& outcome) {
     open_.erase(*key);
@@ -157,7 +160,7 @@ void Exchanges::ask_for_dead(const Key& key) {
 }
 
 std::uint64_t Exchanges::attempts(const Participants& procs) const {
-  return cluster_.is_open() ? cluster_.engine().begun(procs.signature()) : 0;
+  return cluster_.is_open() ? cluster_.engine().generations().begun(procs.signature()) : 0;
 }
 
 void Exchanges::give_up(const Key& key, pmix_status_t why) {
@@ -180,6 +183,7 @@ Result<Exchanges::Key> Exchanges::refuse(const Participants& procs, pmix_status_
       const auto said = outcome.why.value_or(Why::canceled);
       ended({said == why_of(why) ? why : status_of(said), said == rivals, {}, outcome.lost, false});
     };
+  signatures_.use(procs);
   const auto generation = cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), why_of(why),
                                                    std::move(on_end), procs.after_loss());
   if (!generation) return fail(generation.error());
@@ -203,6 +207,7 @@ bool Exchanges::is_dead(const pmix_proc_t& proc) const {
 
 void Exchanges::forget(std::string_view nspace) {
   std::erase_if(dead_, [&](const auto& proc) { return proc.first == nspace; });
+  signatures_.end_namespace(nspace);
 }
 
 FenceName Exchanges::name_of(const Participants& procs, collectives::Generation generation) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/server/cluster/cluster.hpp"
+#include "core/server/fences/exchange/signatures.hpp"
 #include "core/server/fences/fence_part.hpp"
 #include "core/server/fences/participants.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -79,7 +80,7 @@ class Exchanges {
     Loop::TimePoint since;
   };
 
-  Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs);
+  Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs, Signatures& signatures);
 
   /// There is a way to other nodes.
   bool can_begin() const noexcept { return cluster_.is_open(); }
@@ -136,6 +137,7 @@ class Exchanges {
   Loop& loop_;
   Cluster& cluster_;
   Jobs& jobs_;
+  Signatures& signatures_;
   std::map<Key, Open> open_;
   /// The newest generation that ends as a rival, by signature. This node takes part in a forgotten one when
   /// it comes to it.

@@ -24,13 +24,22 @@ void GroupTable::settle() {
   }
   for (const auto& [name, members] : made) {
     past_.erase({name, 0});
-    groups_.insert_or_assign(name, Group{*members, 0, {}, cluster_.self()});
+    put(name, Group{*members, 0, {}, cluster_.self()});
   }
+}
+
+/// In the place of one with other members, or of that which its members have ended elsewhere.
+void GroupTable::put(std::string name, Group group) {
+  auto& known = groups_[std::move(name)];
+  if (known.series != group.series) signatures_.end_series(known.series);
+  signatures_.begin_series(group.series);
+  known = std::move(group);
 }
 
 void GroupTable::take_out(Groups::iterator known, bool has_ended) {
   if (known == groups_.end()) return;
   past_.add({known->first, known->second.origin}, has_ended ? ended : known->second.version);
+  signatures_.end_series(known->second.series);
   groups_.erase(known);
 }
 

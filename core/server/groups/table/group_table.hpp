@@ -11,6 +11,7 @@
 
 #include "core/link/rank_runs.hpp"
 #include "core/server/cluster/cluster.hpp"
+#include "core/server/fences/exchange/signatures.hpp"
 #include "core/server/groups/table/group_boards.hpp"
 #include "core/server/operations/latest.hpp"
 
@@ -61,7 +62,8 @@ void fields(Archive& archive, Group& m) {
 /// nothing.
 class GroupTable {
  public:
-  GroupTable(GroupBoards& boards, const Cluster& cluster) : boards_(boards), cluster_(cluster) {}
+  GroupTable(GroupBoards& boards, const Cluster& cluster, Signatures& signatures)
+      : boards_(boards), cluster_(cluster), signatures_(signatures) {}
 
   /// Takes in what members have made at their boards meanwhile.
   void settle();
@@ -102,7 +104,7 @@ class GroupTable {
   void add(std::string name, Group group) {
     settle();
     past_.erase({name, group.origin});
-    groups_.insert_or_assign(std::move(name), std::move(group));
+    put(std::move(name), std::move(group));
   }
   /// Its members have ended it.
   void end(const std::string& name) {
@@ -118,15 +120,21 @@ class GroupTable {
   template <class Unwanted>
   void erase_if(Unwanted&& unwanted) {
     settle();
-    std::erase_if(groups_, [&](const auto& each) { return unwanted(each.first, each.second); });
+    std::erase_if(groups_, [&](const auto& each) {
+      const bool goes = unwanted(each.first, each.second);
+      if (goes) signatures_.end_series(each.second.series);
+      return goes;
+    });
   }
 
  private:
   using Groups = std::map<std::string, Group>;
+  void put(std::string name, Group group);
   void take_out(Groups::iterator known, bool has_ended);
 
   GroupBoards& boards_;
   const Cluster& cluster_;  ///< this server keeps the groups that its processes make at boards
+  Signatures& signatures_;
   Groups groups_;
   std::set<std::tuple<std::string, std::string, pmix_rank_t>> leaving_;
   static constexpr std::uint64_t ended = ~std::uint64_t{0};

@@ -18,8 +18,8 @@ namespace {
 
 /// A server may keep so much more at the end than after the first tenth. A leak of one small object a cycle
 /// is more than this in 10,000 cycles: 9,000 of 128 bytes. The state that is kept by design is less: how the
-/// latest 1024 invitations have ended, and the counts of attempts of each name and set that spans nodes, 120
-/// bytes for each of 50 names and at most 63 sets.
+/// latest 1024 invitations have ended, the counts of constructs of each name and set that spans nodes, 120
+/// bytes for each of 50 names and at most 63 sets, and those of 1024 series that are over.
 constexpr std::size_t kilobytes_kept = 1024;
 
 std::string cycles_or(int usual) {

@@ -75,7 +75,8 @@ struct GroupBoardsTest : ::testing::Test {
   asio::io_context io;
   Loop loop{io};
   Cluster cluster{loop, "node"};
-  GroupTable table{boards, cluster};
+  Signatures signatures{cluster};
+  GroupTable table{boards, cluster, signatures};
 };
 
 TEST_F(GroupBoardsTest, what_members_make_is_in_the_table) {
