@@ -4,11 +4,17 @@
 //
 //   daemon                          launcher
 //   hello, unreachable ------------------>     the daemon's contact; the daemons that it could not start
+//
+//   of each job, by its namespace:
 //        <------------------------- launch     down a tree: each receiver passes it on (launch_tree.hpp)
 //        <--- input, signal, output_unwanted   any time from then on
-//   started, output, ended, connected_late, aborted, input_unwanted, peer_lost -->
+//   started, output, ended, connected_late, aborted, input_unwanted -->
 //   settled ----------------------------->     no rank of this node lives, and no report about one follows
-//        <---------------------------- end     the daemon ends orphans, sends the rest of the output, exits
+//        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and forgets
+//                                              the job; it replies then
+//
+//   peer_lost --------------------------->     another daemon
+//        <-------------------------- leave     the daemon ends what jobs it still has, and exits
 #pragma once
 
 #include <pmix_common.h>
@@ -32,7 +38,8 @@ enum class MessageType : std::uint8_t {
   input,
   signal,
   output_unwanted,
-  end,
+  end_job,
+  leave,
   hello,
   started,
   unreachable,
@@ -44,7 +51,7 @@ enum class MessageType : std::uint8_t {
   settled,
   peer_lost,
 };
-inline constexpr std::uint8_t message_type_count = 15;
+inline constexpr std::uint8_t message_type_count = 16;
 
 /// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
 constexpr pmix_status_t event_code_of(MessageType type) noexcept {
@@ -54,6 +61,19 @@ constexpr MessageType message_type_of(pmix_status_t code) noexcept {
   return static_cast<MessageType>(PMIX_EXTERNAL_ERR_BASE - 1 - code);
 }
 
+/// The message begins with the namespace of a job: job_of() reads it.
+constexpr bool is_of_job(MessageType type) noexcept {
+  switch (type) {
+    case MessageType::hello:
+    case MessageType::unreachable:
+    case MessageType::peer_lost:
+    case MessageType::leave:
+      return false;
+    default:
+      return true;
+  }
+}
+
 enum class Stream : std::uint8_t { out, error };
 
 namespace order {
@@ -61,21 +81,25 @@ namespace order {
 /// Bytes for the standard input of those ranks of the node that read it; no bytes: its end.
 struct Input {
   static constexpr MessageType type = MessageType::input;
+  std::string nspace;
   std::string bytes;
 };
 template <class Archive>
 void fields(Archive& archive, Input& message) {
+  archive(message.nspace);
   archive(message.bytes);
 }
 
 /// A signal for the process groups of these ranks; no ranks: of all ranks of the node.
 struct Signal {
   static constexpr MessageType type = MessageType::signal;
+  std::string nspace;
   std::int32_t number = 0;
   std::vector<job::Rank> ranks;
 };
 template <class Archive>
 void fields(Archive& archive, Signal& message) {
+  archive(message.nspace);
   archive(message.number);
   archive(message.ranks);
 }
@@ -83,21 +107,31 @@ void fields(Archive& archive, Signal& message) {
 /// This stream of weftrun has lost its reader: ranks that write to it are to get SIGPIPE.
 struct OutputUnwanted {
   static constexpr MessageType type = MessageType::output_unwanted;
+  std::string nspace;
   Stream stream = Stream::out;
 };
 template <class Archive>
 void fields(Archive& archive, OutputUnwanted& message) {
+  archive(message.nspace);
   archive(message.stream);
 }
 
-struct End {
-  static constexpr MessageType type = MessageType::end;
-  std::optional<job::Ending> ending;  ///< nothing: ranks are left behind, the job has not ended
+struct EndJob {
+  static constexpr MessageType type = MessageType::end_job;
+  std::string nspace;
+  std::optional<job::Ending> ending;  ///< as tools hear it; nothing: ranks are left behind, it has not ended
 };
 template <class Archive>
-void fields(Archive& archive, End& message) {
+void fields(Archive& archive, EndJob& message) {
+  archive(message.nspace);
   archive(message.ending);
 }
+
+struct Leave {
+  static constexpr MessageType type = MessageType::leave;
+};
+template <class Archive>
+void fields(Archive&, Leave&) {}
 
 }  // namespace order
 
@@ -119,14 +153,16 @@ void fields(Archive& archive, Hello& message) {
 /// The node's ranks have been started, or why some have not.
 struct Started {
   static constexpr MessageType type = MessageType::started;
-  std::vector<std::int32_t> pids;          ///< of the ranks that were started, in the order of the ranks
-  std::vector<std::string> notes;          ///< for the user: bindings, variables that are not set
-  std::int32_t exit_code = 0;              ///< weftrun's, if a rank could not be started
-  std::string failure;                     ///< empty: all ranks run
-  std::vector<job::Interface> interfaces;  ///< of the apps, as this node sees them
+  std::string nspace;
+  std::vector<std::int32_t> pids{};          ///< of the ranks that were started, in the order of the ranks
+  std::vector<std::string> notes{};          ///< for the user: bindings, variables that are not set
+  std::int32_t exit_code = 0;                ///< weftrun's, if a rank could not be started
+  std::string failure{};                     ///< empty: all ranks run
+  std::vector<job::Interface> interfaces{};  ///< of the apps, as this node sees them
 };
 template <class Archive>
 void fields(Archive& archive, Started& message) {
+  archive(message.nspace);
   archive(message.pids);
   archive(message.notes);
   archive(message.exit_code);
@@ -153,12 +189,14 @@ void fields(Archive& archive, Unreachable& message) {
 /// daemon sends the next ones then.
 struct Output {
   static constexpr MessageType type = MessageType::output;
+  std::string nspace;
   job::Rank rank{0};
   Stream stream = Stream::out;
   std::string bytes;
 };
 template <class Archive>
 void fields(Archive& archive, Output& message) {
+  archive(message.nspace);
   archive(message.rank);
   archive(message.stream);
   archive(message.bytes);
@@ -166,10 +204,12 @@ void fields(Archive& archive, Output& message) {
 
 struct Ended {
   static constexpr MessageType type = MessageType::ended;
+  std::string nspace;
   job::RankEnd end{};
 };
 template <class Archive>
 void fields(Archive& archive, Ended& message) {
+  archive(message.nspace);
   auto& end = message.end;
   archive(end.rank);
   archive(end.wait_status);
@@ -184,19 +224,23 @@ void fields(Archive& archive, Ended& message) {
 /// server.
 struct ConnectedLate {
   static constexpr MessageType type = MessageType::connected_late;
+  std::string nspace;
   job::Rank rank{0};
 };
 template <class Archive>
 void fields(Archive& archive, ConnectedLate& message) {
+  archive(message.nspace);
   archive(message.rank);
 }
 
 struct Aborted {
   static constexpr MessageType type = MessageType::aborted;
+  std::string nspace;
   job::AbortRequest request{};
 };
 template <class Archive>
 void fields(Archive& archive, Aborted& message) {
+  archive(message.nspace);
   auto& request = message.request;
   archive(request.from);
   archive(request.status);
@@ -207,16 +251,21 @@ void fields(Archive& archive, Aborted& message) {
 /// No rank of the node reads its standard input any more.
 struct InputUnwanted {
   static constexpr MessageType type = MessageType::input_unwanted;
+  std::string nspace;
 };
 template <class Archive>
-void fields(Archive&, InputUnwanted&) {}
+void fields(Archive& archive, InputUnwanted& message) {
+  archive(message.nspace);
+}
 
 struct Settled {
   static constexpr MessageType type = MessageType::settled;
+  std::string nspace;
   std::string other_pmix;  ///< another PMIx library that was opened on the node while ranks ran; empty: none
 };
 template <class Archive>
 void fields(Archive& archive, Settled& message) {
+  archive(message.nspace);
   archive(message.other_pmix);
 }
 

@@ -15,7 +15,7 @@
 namespace weft::channel {
 
 /// The first byte of all messages between weftrun and weftd.
-inline constexpr std::uint8_t wire_version = 6;
+inline constexpr std::uint8_t wire_version = 7;
 
 template <class Message>
 std::string encode(const Message& message) {
@@ -34,6 +34,15 @@ std::optional<Message> decode(std::string_view bytes) {
   in(message.emplace());
   if (!in.done()) message.reset();
   return message;
+}
+
+/// The namespace that a message about a job begins with; nothing: the bytes are no such message.
+inline std::optional<std::string> job_of(std::string_view bytes) {
+  base::Reader in(std::as_bytes(std::span(bytes)));
+  if (in.u8() != wire_version) return std::nullopt;
+  std::string nspace;
+  in(nspace);
+  return in.ok() ? std::optional(std::move(nspace)) : std::nullopt;
 }
 
 }  // namespace weft::channel

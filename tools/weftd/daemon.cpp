@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <asio/post.hpp>
 #include <cerrno>
@@ -39,11 +40,6 @@ host::ServerIdentity identity_of(const launch::StartMessage& message, const laun
   return identity;
 }
 
-void change_directory(const std::string& directory) {
-  if (::chdir(directory.c_str()) == 0) return;
-  throw Stop(exit_status::own_failure, messages::no_directory_here(directory, errno));
-}
-
 }  // namespace
 
 Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, std::size_t self,
@@ -52,21 +48,9 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
       message_(std::move(message)),
       self_(message_.nodes.at(self)),
       release_(std::move(release)),
-      ranks_(
-          loop_, spawner, message_.nspace, self_.number, true,
-          {[this](const job::RankEnd& ended) { on_rank_ended(ended); },
-           [this](Rank rank) { send_report(channel::report::ConnectedLate{rank}); },
-           [this](const job::AbortRequest& request) { on_abort_called(request); }, [this] { on_settled(); },
-           [this](pid_t pid, int status) {
-             if (agents_) agents_->on_child_exit(pid, status);
-           }}),
-      streams_(
-          loop_,
-          [this](const channel::report::Output& output, const channel::ServerChannel::Done& done) {
-            send_report(output, done);
-          },
-          [this] { exit_when_done(); }),
-      input_pipes_(loop_, [this] { send_report(channel::report::InputUnwanted{}); }) {
+      node_(loop_, spawner, message_.nspace, self_.number, true, [this](pid_t pid, int status) {
+        if (agents_) agents_->on_child_exit(pid, status);
+      }) {
   message_.nodes.erase(message_.nodes.begin() + static_cast<std::ptrdiff_t>(self));
 }
 
@@ -82,9 +66,9 @@ int Daemon::run() {
   send_hello();
   beat();
   loop_.run();
-  ranks_.guard().rest();  // clean-up of ranks' files may take long
-  ranks_.reap_orphans();  // in case `patience` was too short for an orderly end
-  if (has_launcher_) return 0;
+  node_.guard().rest();  // clean-up of ranks' files may take long
+  node_.reap_orphans();  // in case `patience` was too short for an orderly end
+  if (place_->has_launcher) return 0;
   return has_heard_launcher_ ? exit_status::own_failure : exit_status::no_transport;
 }
 
@@ -96,6 +80,7 @@ void Daemon::start_server() {
                        [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,
                               const channel::Reply& reply) { receive(from, type, bytes, reply); },
                        [this](std::uint32_t node, const std::string& why) { on_node_lost(node, why); }});
+  place_.emplace(JobHere::Place{loop_, node_, *server_, *channel_, message_.launcher.number});
 }
 
 /// In a tree of agents the start message also names the nodes whose daemons its receiver starts.
@@ -138,7 +123,7 @@ void Daemon::await_signal() {
 /// On a node without the launcher's input (ssh holds it open) a daemon that hangs would keep its ranks for
 /// ever.
 void Daemon::beat() {
-  ranks_.guard().beat();
+  node_.guard().beat();
   beat_.expires_after(std::chrono::seconds(1));
   beat_.async_wait([this](const asio::error_code& error) {
     if (!error) beat();
@@ -165,160 +150,112 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
                             : message_.launcher.number;
   if (from != superior) return reply();
   has_heard_launcher_ = true;
-  if (type == channel::MessageType::input) {
-    const auto order = channel::decode<channel::order::Input>(bytes);
-    return order ? write_input(*order, std::move(reply)) : reply();
+  if (type == channel::MessageType::leave) {
+    reply();
+    return leave();
   }
-  reply();
+  if (channel::is_of_job(type)) return receive_for_job(type, bytes, std::move(reply));
+  reply();  // reports go to the launcher
+}
+
+/// An order whose reply says more than that it has come keeps the reply.
+void Daemon::receive_for_job(channel::MessageType type, const std::string& bytes, channel::Reply reply) {
+  namespace order = channel::order;
   switch (type) {
     case channel::MessageType::launch:
-      if (const auto order = channel::decode<channel::order::Launch>(bytes)) pass_on(*order, bytes);
+      reply();
+      if (const auto read = channel::decode<order::Launch>(bytes)) launch(*read, bytes);
+      return;
+    case channel::MessageType::input:
+      if (const auto read = channel::decode<order::Input>(bytes))
+        job_at(read->nspace).write_input(read->bytes, std::move(reply));
       return;
     case channel::MessageType::signal:
-      return decode_and_call(bytes, &Daemon::signal);
+      reply();
+      if (const auto read = channel::decode<order::Signal>(bytes))
+        job_at(read->nspace).signal(read->number, read->ranks);
+      return;
     case channel::MessageType::output_unwanted:
-      return decode_and_call(bytes, &Daemon::close_output);
-    case channel::MessageType::end:
-      return decode_and_call(bytes, &Daemon::end);
+      reply();
+      if (const auto read = channel::decode<order::OutputUnwanted>(bytes))
+        job_at(read->nspace).close_output(read->stream);
+      return;
+    case channel::MessageType::end_job:
+      if (const auto read = channel::decode<order::EndJob>(bytes); read && jobs_.count(read->nspace) != 0)
+        job_at(read->nspace).end(read->ending, std::move(reply));
+      return;
     default:
-      return;  // reports go to the launcher
+      return;
   }
 }
 
-template <class Message>
-void Daemon::decode_and_call(const std::string& bytes, void (Daemon::*what)(const Message&)) {
-  if (const auto message = channel::decode<Message>(bytes)) (this->*what)(*message);
+/// An order may come before the launch message, which comes down the tree.
+JobHere& Daemon::job_at(const std::string& nspace) {
+  auto& job = jobs_[nspace];
+  if (!job) job = std::make_unique<JobHere>(*place_, nspace, [this, nspace] { on_job_over(nspace); });
+  return *job;
 }
 
 /// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, which
 /// the launch information brings: so the server gets it before the job is registered.
-void Daemon::pass_on(const channel::order::Launch& launch, const std::string& bytes) {
+void Daemon::launch(const channel::order::Launch& launch, const std::string& bytes) {
+  std::optional<Stop> refusal;
   try {
     host::take_launch_info(launch.nspace, launch.launch_info);
+    for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
+      channel_->send({child}, channel::MessageType::launch, bytes);
   } catch (const Stop& stop) {
-    return refuse_launch(stop);
+    refusal = stop;
   }
-  for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
-    channel_->send({child}, channel::MessageType::launch, bytes);
-  this->launch(launch);
+  if (canceled_.erase(launch.nspace) == 0 && !is_leaving_) job_at(launch.nspace).launch(launch, refusal);
 }
 
-void Daemon::refuse_launch(const Stop& stop) {
-  if (has_settled_ || is_ending_ || has_ranks_) return;
-  channel::report::Started report;
-  report.exit_code = stop.exit_code();
-  report.failure = stop.what();
-  send_report(report);
-  on_settled();
-}
-
-void Daemon::launch(const channel::order::Launch& launch) {
-  if (has_settled_ || is_ending_ || has_ranks_) return;
-  channel::report::Started report;
-  has_ranks_ = true;
-  try {
-    const auto distribution = placement::decode_distribution(
-        launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
-    const placement::RankTable table(distribution);
-    if (launch.hosts.size() != table.nodes() || self_.number >= table.nodes() || launch.apps.empty())
-      throw Stop(exit_status::own_failure, messages::damaged_order());
-    change_directory(launch.directory);
-    ranks_.plan(launch, table, report.notes);
-    ranks_.register_with(*server_, launch.pmi);
-    report.interfaces = ranks_.interfaces();
-    const auto failure = ranks_.start([&](Rank rank) {
-      return ranks::LocalRanks::Streams{
-          launch.input.includes(rank) ? input_pipes_.connect(rank) : ranks::nothing_to_read(),
-          streams_.connect(rank, channel::Stream::out), streams_.connect(rank, channel::Stream::error)};
-    });
-    for (const Rank rank : ranks_.all())
-      if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));
-    if (!failure || !report.pids.empty()) server_->announce_job(PMIX_EVENT_JOB_START, launch.nspace);
-    if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
-    if (launch.wants_bindings)
-      for (auto& line : ranks_.bindings()) report.notes.push_back(std::move(line));
-  } catch (const Stop& stop) {
-    report.exit_code = stop.exit_code();
-    report.failure = stop.what();
-  }
-  send_report(report);
-  ranks_.running() != 0 ? ranks_.watch() : on_settled();
-}
-
-void Daemon::write_input(const channel::order::Input& order, channel::Reply reply) {
-  if (!order.bytes.empty()) return input_pipes_.write(order.bytes, std::move(reply));
-  input_pipes_.close();
-  reply();
-}
-
-void Daemon::signal(const channel::order::Signal& order) {
-  const bool is_end = order.number == SIGTERM || order.number == SIGKILL;
-  if (!has_ranks_ && is_end && !has_settled_ && order.ranks.empty()) {
-    has_settled_ = true;  // the launch message comes down the tree and may arrive later
-    return send_report(channel::report::Settled{});
-  }
-  ranks_.send(order.number, order.ranks);
-}
-
-void Daemon::close_output(const channel::order::OutputUnwanted& order) {
-  streams_.close(order.stream);
-}
-
-void Daemon::end(const channel::order::End& order) {
-  is_ending_ = true;
-  if (order.ending) server_->announce_end_of_job(ranks_.map().nspace, *order.ending);
-  input_pipes_.close();
-  // Orphans may hold the output pipes open. Ranks that still run are no orphans: on_settled() goes on when
-  // they have ended.
-  has_ranks_ ? ranks_.send(SIGKILL) : ranks_.reap_orphans();
+void Daemon::leave() {
+  is_leaving_ = true;
+  for (const auto& [nspace, job] : jobs_) job->end();
   if (agents_) agents_->expect_end();
   exit_when_done();
 }
 
 // ---- events of this node
 
-void Daemon::on_rank_ended(const job::RankEnd& ended) {
-  input_pipes_.disconnect(ended.rank);
-  // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would
-  // hide the reason.
-  if (!has_launcher_) return;
-  channel::report::Ended report{ended};
-  report.end.written = {streams_.written_bytes(ended.rank, channel::Stream::out),
-                        streams_.written_bytes(ended.rank, channel::Stream::error)};
-  send_report(report);
-}
-
-void Daemon::on_abort_called(const job::AbortRequest& request) {
-  send_report(channel::report::Aborted{request});
-}
-
-void Daemon::on_settled() {
-  has_ranks_ = false;
-  has_settled_ = true;
-  if (has_launcher_) send_report(channel::report::Settled{ranks_.other_pmix()});
-  if (!is_ending_) return;
-  ranks_.reap_orphans();
-  exit_when_done();
+/// Not inside a call of the job.
+void Daemon::on_job_over(const std::string& nspace) {
+  asio::post(loop_, [this, nspace] {
+    const auto job = jobs_.find(nspace);
+    if (job == jobs_.end()) return;
+    if (job->second->awaits_launch()) canceled_.insert(nspace);
+    jobs_.erase(job);
+    has_settled_ = true;
+    exit_when_done();
+  });
 }
 
 /// Standard error leads to the launcher by another way than the network that was lost: over the agent.
 void Daemon::on_node_lost(std::uint32_t node, const std::string& why) {
   if (node != message_.launcher.number) {
-    if (has_launcher_ && !is_ending_) send_report(channel::report::PeerLost{node, why});
+    if (place_->has_launcher && !is_leaving_) send_report(channel::report::PeerLost{node, why});
     return;
   }
-  if (!is_ending_ && !has_settled_)
+  if (!is_leaving_ && !is_at_rest())
     (void)std::fputs(messages::launcher_lost(self_.host, message_.launcher.host, why).c_str(), stderr);
   on_launcher_lost();
+}
+
+/// Jobs have been here, and no rank runs: a launcher that ends now ends in good order.
+bool Daemon::is_at_rest() const {
+  const bool has_had_jobs = has_settled_ || !jobs_.empty();
+  return has_had_jobs && std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) {
+           return job.second->state() >= JobState::settled && !has_ranks(job.second->state());
+         });
 }
 
 /// Kills all ranks, and exits after `patience` even if output is left. If the ranks had ended before, this is
 /// a normal exit, because standard input may close before the order to end arrives.
 void Daemon::on_launcher_lost() {
-  has_launcher_ = has_settled_;
-  is_ending_ = true;
-  ranks_.send(SIGKILL);
-  if (!has_ranks_) ranks_.reap_orphans();
+  place_->has_launcher = is_at_rest();
+  is_leaving_ = true;
+  for (const auto& [nspace, job] : jobs_) job->end();
   if (agents_) agents_->end(patience);
   patience_.expires_after(patience);
   patience_.async_wait([this](const asio::error_code& error) {
@@ -328,7 +265,7 @@ void Daemon::on_launcher_lost() {
 }
 
 void Daemon::exit_when_done() {
-  if (!is_ending_ || is_exiting_ || has_ranks_ || !streams_.is_drained()) return;
+  if (!is_leaving_ || is_exiting_ || !jobs_.empty()) return;
   is_exiting_ = true;
   if (agents_ && agents_->running() != 0)
     agents_->end(patience);  // they end with this process; all_ended stops the loop

@@ -13,9 +13,9 @@
 #include "tools/launch/start_message.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/node/program/environment.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
-#include "tools/ranks/program/environment.hpp"
 #include "tools/weftd/daemon.hpp"
 
 namespace weft::weftd {
@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
   process::ensure_standard_descriptors();
   process::grow_descriptor_table();
   std::signal(SIGPIPE, SIG_IGN);
-  ranks::forget_other_jobs();
+  node::forget_other_jobs();
   launch::StartMessage message = launch::read_start_message(STDIN_FILENO, WEFT_VERSION);
   launch::adopt_settings(message.settings);
   const std::size_t self = launch::find_self(message, allocation::OwnNames::here());

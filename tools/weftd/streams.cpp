@@ -17,12 +17,13 @@ constexpr std::size_t chunk_bytes = 64 * 1024;  // as much as a pipe holds by de
 
 }  // namespace
 
-Streams::Streams(asio::io_context& loop, Send send, std::function<void()> drained)
-    : loop_(loop), send_(std::move(send)), drained_(std::move(drained)) {}
+Streams::Streams(asio::io_context& loop, std::string nspace, Send send, std::function<void()> drained)
+    : loop_(loop), nspace_(std::move(nspace)), send_(std::move(send)), drained_(std::move(drained)) {}
 
 process::Fd Streams::connect(Rank rank, channel::Stream stream) {
   process::Pipe pipe = process::make_pipe(false, true);
-  auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(loop_), {rank, stream, {}}});
+  auto source =
+      std::make_shared<Source>(Source{asio::posix::stream_descriptor(loop_), {nspace_, rank, stream, {}}});
   source->pipe.assign(pipe.read.release());
   sources_.emplace(std::pair(rank, stream), source);
   await(source);

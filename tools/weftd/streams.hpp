@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Standard output and error of this node's ranks on their way to the launcher.
+// Standard output and error of a job's ranks on this node, on their way to the launcher.
 //
 // Memory is bounded: of each pipe one chunk is in flight, and the next is read when weftrun has written it. A
 // slow reader of weftrun's output stops the ranks that write.
@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "tools/channel/protocol.hpp"
@@ -23,7 +24,7 @@ class Streams {
   /// done: true: the launcher has written it; false: the launcher cannot be reached.
   using Send = std::function<void(const channel::report::Output&, std::function<void(bool)> done)>;
   /// drained: every stream has ended and is written, or the launcher cannot be reached.
-  Streams(asio::io_context& loop, Send send, std::function<void()> drained);
+  Streams(asio::io_context& loop, std::string nspace, Send send, std::function<void()> drained);
 
   /// The write end of a pipe, for the rank; close it here once the rank has started. Throws Stop
   /// (own_failure).
@@ -48,6 +49,7 @@ class Streams {
   void remove(const SourcePtr& source);
 
   asio::io_context& loop_;
+  const std::string nspace_;
   Send send_;
   std::function<void()> drained_;
   std::map<std::pair<job::Rank, channel::Stream>, SourcePtr> sources_;

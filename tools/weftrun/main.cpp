@@ -14,7 +14,7 @@
 #include "tools/messages/stop.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
-#include "tools/ranks/program/environment.hpp"
+#include "tools/node/program/environment.hpp"
 #include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/launcher/launcher.hpp"
 #include "tools/weftrun/plan/explain.hpp"
@@ -84,7 +84,7 @@ int run(int argc, char** argv) {
   process::ensure_standard_descriptors();
   process::grow_descriptor_table();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
-  ranks::forget_other_jobs();
+  node::forget_other_jobs();
   Plan plan = make_plan(options, context_of(options));
   const auto text = said_before(plan, options);
   if (options.dry_run) return print(text);

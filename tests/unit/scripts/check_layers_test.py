@@ -94,9 +94,9 @@ class CheckLayers(unittest.TestCase):
                             f"{folder} may not include core/data/value.hpp")
         self.assert_bad("tools/weftd/main.cpp", '"tools/weftrun/options.hpp"',
                         "tools/weftd may not include tools/weftrun/options.hpp")
-        self.assert_bad("tools/channel/answers.cpp", '"tools/ranks/program.hpp"',
-                        "tools/channel may not include tools/ranks/program.hpp")
-        self.assert_good("tools/ranks/local_ranks.cpp", '"tools/channel/answers.hpp"', '"tools/job/rank.hpp"')
+        self.assert_bad("tools/channel/answers.cpp", '"tools/node/program.hpp"',
+                        "tools/channel may not include tools/node/program.hpp")
+        self.assert_good("tools/node/local_ranks.cpp", '"tools/channel/answers.hpp"', '"tools/job/rank.hpp"')
 
     def test_a_file_beside_needs_no_folder_in_programs(self):
         status, lines = self.run_on({"tools/weftrun/main.cpp": '#include "options.hpp"\n', "tools/weftrun/options.hpp": ""})
@@ -117,7 +117,7 @@ class CheckLayers(unittest.TestCase):
         self.assert_bad("include/weft/bytes.hpp", "<tl/expected.hpp>",
                         "include/weft may not include tl/expected.hpp (only include/weft/result.hpp may)")
         self.assert_bad("core/client/init.cpp", "<hwloc.h>",
-                        "core/client may not include hwloc.h (only core/topology, tools/placement, tools/host, tools/ranks may)")
+                        "core/client may not include hwloc.h (only core/topology, tools/placement, tools/host, tools/node may)")
 
     def test_comments_and_strings(self):
         up = '#include "core/abi/guard.hpp"\n'

@@ -61,7 +61,7 @@ Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size
 }
 
 process::Fd Input::connect(Rank rank) {
-  if (!target_.includes(rank)) return ranks::nothing_to_read();
+  if (!target_.includes(rank)) return node::nothing_to_read();
   return copies_ ? pipes_.connect(rank) : duplicate(STDIN_FILENO);
 }
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "tools/process/fd.hpp"
-#include "tools/ranks/input_pipes.hpp"
+#include "tools/node/input_pipes.hpp"
 #include "tools/weftrun/command_line/options.hpp"
 
 namespace weft::weftrun {
@@ -61,7 +61,7 @@ class Input {
   bool ended_ = false;
   std::size_t unfinished_ = 0;  // receivers that do not have all of the last buffer yet
   asio::posix::stream_descriptor source_;
-  ranks::InputPipes pipes_;
+  node::InputPipes pipes_;
 };
 
 }  // namespace weft::weftrun

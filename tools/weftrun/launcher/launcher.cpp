@@ -15,7 +15,7 @@
 #include "tools/libraries/command_look.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/process/held_signals.hpp"
-#include "tools/weftrun/daemons/launch_message.hpp"
+#include "tools/weftrun/plan/launch_message.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -49,8 +49,8 @@ int Launcher::run() {
   held.restore_dispositions();
   catch_signals();
   held.release();
-  if (daemons_) {
-    daemons_->start();
+  if (cluster_) {
+    cluster_->start();
     constexpr std::chrono::seconds short_start{3};
     if (::isatty(STDERR_FILENO) == 1) show_progress(short_start);
   } else {
@@ -58,7 +58,7 @@ int Launcher::run() {
     start_own_ranks();
   }
   loop_.run();
-  if (local_) local_->reap_orphans();
+  if (node_) node_->reap_orphans();
   print_times();
   if (local_)
     console_->print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",
@@ -122,7 +122,7 @@ void Launcher::do_order(const jobs::Hold& order) {
 
 void Launcher::send(int signal, const std::vector<Rank>& ranks) {
   if (local_) local_->send(signal, ranks);
-  if (daemons_) daemons_->signal(signal, ranks);
+  if (far_ != nullptr) far_->signal(signal, ranks);
 }
 
 void Launcher::stop_ranks() {
@@ -140,9 +140,9 @@ void Launcher::abandon() {
   std::vector<messages::Where> left;
   for (const Rank rank : job_.ranks().running()) left.push_back(job_.where(rank));
   console_->print_result(
-      messages::left_behind(left, daemons_ ? daemons_->unsettled() : std::vector<std::string>()));
+      messages::left_behind(left, far_ != nullptr ? far_->unsettled() : std::vector<std::string>()));
   input_->close();
-  if (daemons_) daemons_->end();
+  dismiss(std::nullopt);
   output_->drop_all();
   finish();
 }
@@ -150,17 +150,24 @@ void Launcher::abandon() {
 void Launcher::drain() {
   grace_.cancel();
   input_->close();
-  if (local_) local_->reap_orphans();  // they may hold the output pipes open
+  if (node_) node_->reap_orphans();  // they may hold the output pipes open
   server_->announce_end_of_job(launch_.nspace, job_.ending());
-  if (daemons_) daemons_->end(job_.ending());
+  dismiss(job_.ending());
   // A time limit holds for a slow reader of weftrun's output too; a limit that has not passed yet goes on.
   if (time_is_up_) start_grace(grace_time);
   if (output_->is_drained()) conclude();
 }
 
+/// The job has ended for all daemons, and they leave. ending: nothing: ranks are left behind.
+void Launcher::dismiss(const std::optional<job::Ending>& ending) {
+  if (!cluster_) return;
+  far_->end(ending);
+  cluster_->dismiss();
+}
+
 void Launcher::finish() {
-  if (daemons_)
-    daemons_->finish(leaving_time);
+  if (cluster_)
+    cluster_->finish(leaving_time);
   else
     loop_.stop();
 }
@@ -182,15 +189,15 @@ void Launcher::do_order(const jobs::LookForStrangers&) {
 /// sight.
 void Launcher::say_if_library_is_lost() {
   const auto& app = launch_.apps[job_.stranger() ? table_.app_of(*job_.stranger()) : 0];
-  const ranks::Variables& variables = launch_.environment;
+  const node::Variables& variables = launch_.environment;
   const auto program = libraries::user_of_pmix(
-      app.argv, ranks::value_of(variables, "PATH"),
-      {ranks::value_of(variables, "LD_LIBRARY_PATH"), app.directory.empty() ? "." : app.directory});
+      app.argv, node::value_of(variables, "PATH"),
+      {node::value_of(variables, "LD_LIBRARY_PATH"), app.directory.empty() ? "." : app.directory});
   if (program.empty()) return;
   const auto ranks = job_.has_connected() ? fmt::format("rank {} did not reach", number(*job_.stranger()))
                                           : fmt::format("none of the {} ranks reached", table_.size());
   console_->print_result(
-      messages::library_lost(ranks, program, {ranks::library_file(), other_pmix_, other_pmix_host_}));
+      messages::library_lost(ranks, program, {node::library_file(), other_pmix_, other_pmix_host_}));
 }
 
 // ---- signals, time, output
@@ -205,7 +212,7 @@ void Launcher::on_relayed_signal(int signal) {
     // Ranks are in process groups of their own, so the terminal did not stop them. With daemons weftrun
     // itself goes on: a launcher that does not answer would be lost to them.
     send(SIGSTOP);
-    if (!daemons_) ::kill(::getpid(), SIGSTOP);
+    if (!cluster_) ::kill(::getpid(), SIGSTOP);
     return;
   }
   send(signal);
@@ -239,7 +246,7 @@ void Launcher::conclude() {
 /// Closes the ranks' ends of the stream, so that all is as without weftrun: a rank that writes to a stream
 /// without a reader gets SIGPIPE, and decides.
 void Launcher::on_reader_lost(channel::Stream stream) {
-  if (daemons_) daemons_->close_output(stream);
+  if (far_ != nullptr) far_->close_output(stream);
   console_->print_detail(
       messages::reader_gone(stream == channel::Stream::out ? "standard output" : "standard error"));
 }

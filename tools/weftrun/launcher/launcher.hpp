@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "tools/cluster/cluster.hpp"
 #include "tools/host/server.hpp"
 #include "tools/jobs/job.hpp"
+#include "tools/node/node.hpp"
 #include "tools/placement/distribution.hpp"
-#include "tools/ranks/local_ranks.hpp"
 #include "tools/weftrun/command_line/options.hpp"
-#include "tools/weftrun/daemons/daemons.hpp"
 #include "tools/weftrun/io/console.hpp"
 #include "tools/weftrun/io/input.hpp"
 #include "tools/weftrun/io/output.hpp"
@@ -28,7 +28,7 @@
 
 namespace weft::weftrun {
 
-class Launcher final : DaemonsWatcher {
+class Launcher final : cluster::ClusterWatcher, cluster::FarRanksWatcher {
  public:
   /// spawner: outlives this object. release: weftrun's own, "0.1.0". transport: between nodes; empty: the
   /// user's, or the best.
@@ -39,7 +39,7 @@ class Launcher final : DaemonsWatcher {
   int run();
   /// After run(): nothing was launched, because a node is not reached by the transport that this one chose;
   /// tcp may do.
-  bool wants_tcp() const noexcept { return daemons_ && daemons_->wants_another_transport(); }
+  bool wants_tcp() const noexcept { return cluster_ && cluster_->wants_another_transport(); }
 
  private:
   // Set-up, in this order (launcher_setup.cpp).
@@ -52,6 +52,9 @@ class Launcher final : DaemonsWatcher {
 
   // Reports of daemons (launcher_nodes.cpp).
   void on_all_connected() override;
+  void on_agent_line(const std::string& line) override;
+  void on_detail(const std::string& text) override;
+  void on_all_exited() override;
   void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
   void on_output(channel::report::Output report, channel::Reply written) override;
   void on_ended(const job::RankEnd& ended) override;
@@ -61,9 +64,6 @@ class Launcher final : DaemonsWatcher {
   void on_node_settled(std::uint32_t node) override;
   void on_other_pmix(std::uint32_t node, const std::string& file) override;
   void on_node_lost(std::uint32_t node, const std::string& line) override;
-  void on_agent_line(const std::string& line) override;
-  void on_detail(const std::string& text) override;
-  void on_all_exited() override;
 
   // What else happens.
   void on_end_signal(int signal);
@@ -85,6 +85,7 @@ class Launcher final : DaemonsWatcher {
   void stop_ranks();
   void abandon();
   void drain();
+  void dismiss(const std::optional<job::Ending>& ending);
   void conclude();
   void finish();
   void start_grace(std::chrono::seconds time);
@@ -103,9 +104,11 @@ class Launcher final : DaemonsWatcher {
   asio::io_context loop_{1};
   std::unique_ptr<Output> output_;
   std::optional<Console> console_;
-  std::unique_ptr<ranks::LocalRanks> local_;  // null: no rank runs on weftrun's own machine
+  std::unique_ptr<node::Node> node_;   // null: no rank runs on weftrun's own machine
+  node::LocalRanks* local_ = nullptr;  // of node_
   std::unique_ptr<host::Server> server_;
-  std::unique_ptr<Daemons> daemons_;  // null: the job runs on this node alone
+  std::unique_ptr<cluster::Cluster> cluster_;  // null: the job runs on this node alone
+  cluster::FarRanks* far_ = nullptr;           // of cluster_
   std::unique_ptr<Input> input_;
   std::optional<SignalWatch> signals_;
   asio::steady_timer limit_{loop_};

@@ -15,7 +15,7 @@ using job::Rank;
 void Launcher::on_all_connected() {
   if (job_.state() != jobs::State::starting) return;
   launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, host::Servers::included);
-  daemons_->launch(launch_, [this] {
+  cluster_->launch(*far_, launch_, [this] {
     job_.launched();
     if (local_) start_own_ranks();
   });
@@ -26,7 +26,7 @@ void Launcher::show_progress(std::chrono::seconds after) {
   progress_.start(after, [this] {
     if (job_.state() != jobs::State::starting) return;
     const std::chrono::duration<double> waited = Clock::now() - served_;
-    const auto now = daemons_->progress();
+    const auto now = cluster_->progress();
     console_->print_result(
         messages::still_starting(now.daemons, now.reported, now.started, now.missing, waited.count()));
     constexpr std::chrono::seconds pause{10};

@@ -8,8 +8,8 @@
 #include "tools/allocation/own_names.hpp"
 #include "tools/host/launch_info.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/weftrun/daemons/launch_message.hpp"
 #include "tools/weftrun/launcher/launcher.hpp"
+#include "tools/weftrun/plan/launch_message.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -65,7 +65,7 @@ void Launcher::plan_own_node() {
     if (!plan_.own || table_.node_of(rank) != *plan_.own) output_->make_files(rank);
   }
   if (!plan_.own) return;
-  ranks::LocalRanks::Events events;
+  node::LocalRanks::Events events;
   events.ended = [this](const job::RankEnd& ended) {
     input_->disconnect(ended.rank);
     on_ended(ended);
@@ -77,12 +77,12 @@ void Launcher::plan_own_node() {
     if (const auto other = local_->other_pmix(); !other.empty()) on_other_pmix(*plan_.own, other);
     on_node_settled(*plan_.own);
   };
-  events.other_child = [this](pid_t pid, int status) {
-    if (daemons_) daemons_->on_child_exit(pid, status);
-  };
   // While there is one thread.
-  local_ = std::make_unique<ranks::LocalRanks>(loop_, spawner_, launch_.nspace, *plan_.own, !plan_.alone,
-                                               std::move(events));
+  node_ = std::make_unique<node::Node>(loop_, spawner_, launch_.nspace, *plan_.own, !plan_.alone,
+                                       [this](pid_t pid, int status) {
+                                         if (cluster_) cluster_->on_child_exit(pid, status);
+                                       });
+  local_ = &node_->add(std::move(events));
   std::vector<std::string> notes;
   local_->plan(launch_, table_, notes);
   for (const auto& note : notes) console_->print(note);
@@ -104,9 +104,11 @@ void Launcher::start_server() {
     local_->register_with(*server_, launch_.pmi);
   }
   if (plan_.alone) return;
-  DaemonsWatcher& watcher = *this;
-  daemons_ = std::make_unique<Daemons>(loop_, spawner_, identity, plan_, table_, release_,
-                                       options_.on_failure == OnFailure::go_on, watcher);
+  cluster::Cluster::Setup setup{std::move(identity), {}, plan_.own, plan_.agent, release_};
+  for (const auto& node : plan_.nodes) setup.hosts.push_back(node.name);
+  cluster::ClusterWatcher& watcher = *this;  // a base that make_unique may not see
+  cluster_ = std::make_unique<cluster::Cluster>(loop_, spawner_, std::move(setup), watcher);
+  far_ = &cluster_->add({launch_.nspace, table_, options_.on_failure == OnFailure::go_on}, *this);
 }
 
 void Launcher::make_input() {
@@ -116,7 +118,7 @@ void Launcher::make_input() {
     if (launch_.input.includes(Rank{r}) && node != plan_.own) others.nodes.insert(node);
   }
   others.send = [this](std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
-    daemons_->send_input(node, bytes, std::move(taken));
+    far_->send_input(node, bytes, std::move(taken));
   };
   input_ = std::make_unique<Input>(loop_, launch_.input, table_.size(), std::move(others));
 }
@@ -134,13 +136,13 @@ void Launcher::catch_signals() {
 void Launcher::start_own_ranks() {
   const auto failure = local_->start([this](Rank rank) {
     auto output = output_->connect(rank);
-    return ranks::LocalRanks::Streams{input_->connect(rank), std::move(output.out), std::move(output.error)};
+    return node::LocalRanks::Streams{input_->connect(rank), std::move(output.out), std::move(output.error)};
   });
   jobs::Job::Started report{.node = *plan_.own};
   for (const Rank rank : local_->all()) report.pids.push_back(local_->pid(rank));
   if (launch_.wants_bindings && !failure)
     for (const auto& line : local_->bindings()) console_->print(line);
-  local_->watch();
+  node_->watch(*local_);
   if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
   carry_out(job_.started(report));
 }
@@ -149,7 +151,7 @@ void Launcher::print_environment() {
   if (!options_.verbose) return;
   console_->print_detail(
       fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));
-  if (daemons_) console_->print_detail(fmt::format("other nodes are reached by {}", daemons_->way()));
+  if (cluster_) console_->print_detail(fmt::format("other nodes are reached by {}", cluster_->way()));
   if (local_)
     for (const auto& line : local_->description()) console_->print_detail(line);
 }

@@ -41,19 +41,20 @@ order::Launch a_launch() {
 /// One message of every kind, as bytes.
 std::vector<std::string> one_of_each() {
   return {encode(a_launch()),
-          encode(order::Input{std::string("a\0b", 3)}),
-          encode(order::Signal{15, {Rank{1}, Rank{70000}}}),
-          encode(order::OutputUnwanted{Stream::error}),
-          encode(order::End{job::Ending{-187, Rank{3}, 7}}),
+          encode(order::Input{"j", std::string("a\0b", 3)}),
+          encode(order::Signal{"j", 15, {Rank{1}, Rank{70000}}}),
+          encode(order::OutputUnwanted{"j", Stream::error}),
+          encode(order::EndJob{"j", job::Ending{-187, Rank{3}, 7}}),
+          encode(order::Leave{}),
           encode(report::Hello{"0.1.0", "a", "contact", 17}),
-          encode(report::Started{{1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
+          encode(report::Started{"j", {1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
           encode(report::Unreachable{{4, 5}, "line", "how"}),
-          encode(report::Output{Rank{9}, Stream::error, "bytes"}),
-          encode(report::Ended{{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}),
-          encode(report::ConnectedLate{Rank{2}}),
-          encode(report::Aborted{{Rank{2}, -1, "why", {Rank{0}}}}),
-          encode(report::InputUnwanted{}),
-          encode(report::Settled{}),
+          encode(report::Output{"j", Rank{9}, Stream::error, "bytes"}),
+          encode(report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}),
+          encode(report::ConnectedLate{"j", Rank{2}}),
+          encode(report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}}),
+          encode(report::InputUnwanted{"j"}),
+          encode(report::Settled{"j", "file"}),
           encode(report::PeerLost{3, "why"})};
 }
 
@@ -73,10 +74,10 @@ std::size_t count_readable(const std::string& bytes) {
 }
 
 std::size_t readable_as_any(const std::string& bytes) {
-  return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::End,
-                        report::Hello, report::Started, report::Unreachable, report::Output, report::Ended,
-                        report::ConnectedLate, report::Aborted, report::InputUnwanted, report::Settled,
-                        report::PeerLost>(bytes);
+  return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::EndJob,
+                        order::Leave, report::Hello, report::Started, report::Unreachable, report::Output,
+                        report::Ended, report::ConnectedLate, report::Aborted, report::InputUnwanted,
+                        report::Settled, report::PeerLost>(bytes);
 }
 
 TEST(Protocol, every_message_survives) {
@@ -85,12 +86,13 @@ TEST(Protocol, every_message_survives) {
   ASSERT_TRUE(launch);
   EXPECT_EQ(launch->launch_info, a_launch().launch_info);
   EXPECT_EQ(launch->input.rank, Rank{3});
-  const auto ended =
-      decode<report::Ended>(encode(report::Ended{{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}));
+  const auto ended = decode<report::Ended>(
+      encode(report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}));
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->end.written.out, 1ULL << 40);
-  EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{{Rank{2}, -1, "why", {}}}))->request.status, -1);
-  EXPECT_EQ(decode<report::Settled>(encode(report::Settled{"/x"}))->other_pmix, "/x");
+  EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{"j", {Rank{2}, -1, "why", {}}}))->request.status,
+            -1);
+  EXPECT_EQ(decode<report::Settled>(encode(report::Settled{"j", "/x"}))->other_pmix, "/x");
 }
 
 TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {
@@ -100,8 +102,20 @@ TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {
   EXPECT_FALSE(decode<order::Launch>(bytes + '\0'));
 }
 
+TEST(Protocol, a_message_about_a_job_begins_with_its_namespace) {
+  for (const auto& bytes : {encode(order::Input{"j", "bytes"}), encode(order::EndJob{"j", {}}),
+                            encode(report::Started{.nspace = "j"}), encode(report::InputUnwanted{"j"})})
+    EXPECT_EQ(job_of(bytes), "j");
+  EXPECT_EQ(job_of(encode(a_launch())), a_launch().nspace);
+  EXPECT_EQ(job_of(""), std::nullopt);
+  EXPECT_EQ(job_of(encode(order::Leave{})), std::nullopt);
+  auto other = encode(report::InputUnwanted{"j"});
+  other[0] = static_cast<char>(wire_version + 1);
+  EXPECT_EQ(job_of(other), std::nullopt);
+}
+
 TEST(Protocol, another_version_is_not_read) {
-  auto bytes = encode(report::Settled{});
+  auto bytes = encode(report::Settled{"j", "file"});
   bytes[0] = static_cast<char>(wire_version + 1);
   EXPECT_FALSE(decode<report::Settled>(bytes));
   EXPECT_FALSE(decode<report::Settled>(""));

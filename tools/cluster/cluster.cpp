@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/cluster/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "base/log_format.hpp"
+#include "base/settings.hpp"
+#include "tools/launch/agent_words.hpp"
+#include "tools/launch/settings.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+
+namespace weft::cluster {
+namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+/// Throws Stop (usage).
+std::chrono::milliseconds launch_timeout() {
+  const auto& setting = base::setting_of(base::Variable::launch_timeout);
+  const char* value = std::getenv(setting.name);
+  const auto timeout = base::read(setting, value);
+  if (timeout.source == base::Reading::Source::refused)
+    throw Stop(exit_status::usage, messages::bad_launch_timeout(value));
+  return std::chrono::milliseconds(timeout.number);
+}
+
+/// Chosen for a card of this node, and not by the user: every node has the others.
+bool is_own_choice(std::string_view transport) {
+  return base::read(base::Variable::transport).text.empty() && transport != "tcp" && transport != "shm";
+}
+
+}  // namespace
+
+Cluster::Cluster(asio::io_context& loop, const process::Spawner& spawner, Setup setup,
+                 ClusterWatcher& watcher)
+    : loop_(loop),
+      setup_(std::move(setup)),
+      watcher_(watcher),
+      nodes_(setup_.hosts, setup_.own),
+      channel_(loop, setup_.identity,
+               channel::ServerChannel::Events{
+                   [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,
+                          channel::Reply reply) { receive(from, type, bytes, std::move(reply)); },
+                   [this](std::uint32_t node, const std::string& why) {
+                     if (!nodes_.is_daemon(node)) return;
+                     mark_lost({node}, [this, node, why](std::string_view consequence) {
+                       return messages::node_lost(nodes_.host(node), why, consequence);
+                     });
+                   }}),
+      agents_(loop, spawner,
+              launch::Agents::Events{
+                  [this](const launch::Agents::Failure& failure) {
+                    std::vector<std::uint32_t> numbers;
+                    for (const auto& node : failure.nodes) numbers.push_back(node.number);
+                    on_agent_failed(std::move(numbers), failure.line, failure.how, failure.exit_code);
+                  },
+                  [this](const launch::NodeName& node, const std::string& line) {
+                    const bool has_sender = line.rfind("weft", 0) == 0;
+                    watcher_.on_agent_line(has_sender ? line : fmt::format("[{}] {}", node.host, line));
+                  },
+                  [this] { watcher_.on_all_exited(); }}),
+      limit_(loop),
+      launch_timeout_(launch_timeout()) {
+  if (channel_.transport().rfind("tcp", 0) == 0 && base::read(base::Variable::ports).text == "none")
+    throw Stop(exit_status::usage, messages::listens_nowhere());
+}
+
+FarRanks& Cluster::add(FarRanks::Job job, FarRanksWatcher& watcher) {
+  return *jobs_.emplace_back(
+      std::make_unique<FarRanks>(loop_, nodes_, channel_, setup_.identity.number, std::move(job), watcher));
+}
+
+void Cluster::remove(FarRanks& job) {
+  std::erase_if(jobs_, [&](const auto& each) { return each.get() == &job; });
+}
+
+// ---- the start
+
+launch::StartMessage Cluster::start_message() const {
+  const auto& identity = setup_.identity;
+  launch::StartMessage message;
+  message.nspace = identity.nspace;
+  message.servers = identity.servers;
+  message.launcher = {identity.number, identity.host};
+  message.key = identity.key;
+  message.transport = channel_.transport();
+  message.contact = channel_.contact();
+  message.settings = launch::server_settings(environ);
+  message.agent = setup_.agent;
+  for (const auto number : nodes_.daemons()) message.nodes.push_back({number, nodes_.host(number)});
+  if (message.agent.kind == launch::Agent::Kind::slurm)
+    message.audience = launch::StartMessage::Audience::all;
+  return message;
+}
+
+void Cluster::start() {
+  arm_limit();
+  const auto message = start_message();
+  base::info(base::LogPart::launch, "starts daemons on {} nodes by {}", message.nodes.size(),
+             message.agent.words.empty() ? "processes of this machine"
+                                         : fmt::format("{}", fmt::join(message.agent.words, " ")));
+  if (message.agent.kind == launch::Agent::Kind::slurm)
+    base::warn(base::LogPart::launch,
+               "the key of this job goes to its nodes through srun, in clear unless Slurm encrypts its "
+               "connections (TLS, from "
+               "24.11 on): what can read that network can speak for a node of the job. --agent ssh does not "
+               "show it");
+  agents_.start(message, setup_.release);
+}
+
+void Cluster::launch(FarRanks& job, const channel::order::Launch& launch,
+                     const std::function<void()>& ready) {
+  if (job.is_canceled()) return;
+  arm_limit();
+  job.launch(launch, ready);
+}
+
+void Cluster::arm_limit() {
+  if (limit_.expiry() > asio::steady_timer::clock_type::now()) return;  // it runs since the start
+  limit_.expires_after(launch_timeout_);
+  limit_.async_wait([this](const asio::error_code& error) {
+    if (!error) on_launch_timeout();
+  });
+}
+
+/// The start waits for this daemon: to connect, or to start its ranks of a job.
+bool Cluster::waits_for(std::uint32_t node) const {
+  if (nodes_.is_lost(node)) return false;
+  const bool is_missing = nodes_.state(node) == NodeState::starting;
+  const bool is_settled = !jobs_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+    return job->has_settled(node);
+  });
+  return !is_settled && (is_missing || std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+                           return job->is_launched() && !job->has_started(node) && !job->has_settled(node);
+                         }));
+}
+
+void Cluster::on_launch_timeout() {
+  const double seconds = std::chrono::duration<double>(launch_timeout_).count();
+  const auto message = start_message();
+  // No node is launched before all daemons have reported: a daemon that has reported waits for the others.
+  for (const auto& node : message.nodes) {
+    if (!waits_for(node.number)) continue;
+    auto single = message;
+    single.nodes = {node};
+    if (nodes_.has_reported(node.number))
+      mark_lost({node.number}, [&](std::string_view consequence) {
+        return messages::node_did_not_start(node.host, seconds, consequence);
+      });
+    else
+      mark_lost({node.number},
+                messages::node_did_not_report(
+                    node.host, seconds, fmt::format("{}", fmt::join(launch::agent_command(single), " "))));
+  }
+}
+
+Cluster::Progress Cluster::progress() const {
+  Progress out;
+  const auto connected = nodes_.count(NodeState::connected);
+  for (const auto number : nodes_.daemons()) {
+    ++out.daemons;
+    out.reported += nodes_.has_reported(number) ? 1 : 0;
+  }
+  for (const auto& job : jobs_) out.started = std::max(out.started, job->started());
+  for (const auto number : nodes_.daemons())
+    if (connected < out.daemons ? nodes_.state(number) == NodeState::starting : waits_for(number))
+      out.missing.push_back(nodes_.host(number));
+  return out;
+}
+
+bool Cluster::is_launched() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->is_launched(); });
+}
+
+// ---- the end
+
+void Cluster::dismiss() {
+  is_leaving_ = true;
+  limit_.cancel();
+  agents_.expect_end();
+  const auto reachable = nodes_.reachable();
+  for (const auto number : reachable) nodes_.step(number, NodeEvent::dismissed);
+  channel_.send(reachable, channel::order::Leave{}, [this](bool) { on_order_read(); });
+}
+
+void Cluster::on_order_read() {
+  if (std::exchange(has_order_been_read_, true)) return;
+  limit_.cancel();
+  if (end_patience_) agents_.end(*end_patience_);
+}
+
+void Cluster::finish(std::chrono::milliseconds patience) {
+  if (has_order_been_read_) return agents_.end(patience);
+  end_patience_ = patience;
+  limit_.expires_after(patience / 2);
+  limit_.async_wait([this](const asio::error_code& error) {
+    if (!error) on_order_read();
+  });
+}
+
+// ---- reports
+
+void Cluster::receive(std::uint32_t from, channel::MessageType type, const std::string& bytes,
+                      channel::Reply reply) {
+  if (!nodes_.is_daemon(from) || nodes_.is_lost(from)) return reply();
+  if (!channel::is_of_job(type)) {
+    reply();
+    return take_report(from, type, bytes);
+  }
+  if (type != channel::MessageType::output) reply();
+  const auto nspace = channel::job_of(bytes);
+  const auto job = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& each) {
+    return each->is_launched() && each->nspace() == nspace;
+  });
+  if (!nspace) return mark_damaged(from);
+  if (job == jobs_.end()) return;  // it is over here
+  if (!(*job)->take_report(from, type, bytes, std::move(reply))) return mark_damaged(from);
+  const auto all = nodes_.daemons();
+  if (std::none_of(all.begin(), all.end(), [this](auto node) { return waits_for(node); })) limit_.cancel();
+}
+
+void Cluster::take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes) {
+  namespace report = channel::report;
+  switch (type) {
+    case channel::MessageType::hello: {
+      const auto hello = channel::decode<report::Hello>(bytes);
+      return hello ? on_hello(from, *hello) : mark_damaged(from);
+    }
+    case channel::MessageType::unreachable: {
+      const auto unreached = channel::decode<report::Unreachable>(bytes);
+      if (!unreached) return mark_damaged(from);
+      // A daemon may see one end that it has started before it hears itself that all are to end.
+      if (!is_leaving_)
+        on_agent_failed(unreached->nodes, unreached->line, unreached->how, unreached->exit_code);
+      return;
+    }
+    case channel::MessageType::peer_lost: {
+      const auto peer = channel::decode<report::PeerLost>(bytes);
+      return peer ? on_peer_lost(from, *peer) : mark_damaged(from);
+    }
+    default:
+      return;  // orders go to daemons
+  }
+}
+
+void Cluster::on_hello(std::uint32_t from, const channel::report::Hello& hello) {
+  if (nodes_.has_reported(from)) return;
+  watcher_.on_detail(fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
+  if (hello.version != setup_.release)
+    return mark_lost({from}, messages::other_version(nodes_.host(from), hello.version, setup_.release));
+  base::info(base::LogPart::launch, "the daemon on {} has reported: pid {}", hello.host, hello.pid);
+  nodes_.step(from, NodeEvent::hello);
+  channel_.add_contact(hello.contact, [this, from](bool is_right) {
+    if (!is_right) return mark_damaged(from);
+    nodes_.step(from, NodeEvent::contact_taken);
+    if (nodes_.count(NodeState::connected) == nodes_.daemons().size()) watcher_.on_all_connected();
+  });
+}
+
+/// Each server sees a loss at a time of its own. Where the job ends for it, the first that does decides:
+/// ranks that leave because their calls fail would be taken for the reason.
+void Cluster::on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer) {
+  if (!nodes_.is_daemon(peer.node) || is_leaving_) return;
+  const bool ends_a_job = std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+    return job->has_ranks_on(peer.node) && !job->continues() && !job->has_settled(peer.node);
+  });
+  if (!ends_a_job) return;
+  mark_lost({peer.node}, [&](std::string_view consequence) {
+    return messages::node_lost(nodes_.host(peer.node), messages::seen_from(nodes_.host(from), peer.why),
+                               consequence);
+  });
+}
+
+// ---- losses
+
+void Cluster::mark_lost(std::vector<std::uint32_t> nodes, const FarRanks::LineOf& line_of) {
+  std::erase_if(nodes, [this](auto number) { return !nodes_.step(number, NodeEvent::lost); });
+  if (nodes.empty()) return;
+  for (const auto& job : jobs_) job->lose(nodes, line_of);
+}
+
+/// line: of a daemon that no job has come to.
+void Cluster::mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line) {
+  mark_lost(nodes, [&line](std::string_view) { return line; });
+}
+
+/// What it says cannot be read.
+void Cluster::mark_damaged(std::uint32_t node) {
+  mark_lost({node}, [this, node](std::string_view consequence) {
+    return messages::damaged_report(nodes_.host(node), consequence);
+  });
+}
+
+/// An agent has failed: its daemon, and those that this daemon has started, are lost. The line for a daemon
+/// that had reported differs from that for one that never did.
+void Cluster::on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line,
+                              const std::string& how, int exit_code) {
+  std::erase_if(nodes, [this](auto number) { return !nodes_.is_daemon(number) || nodes_.is_lost(number); });
+  if (nodes.empty()) return;
+  const auto first = nodes.front();
+  const auto& host = nodes_.host(first);
+  if (exit_code == exit_status::no_transport && !is_launched() && is_own_choice(channel_.transport())) {
+    wants_another_transport_ = true;
+    return mark_lost(nodes, messages::other_transport(host, setup_.identity.host, channel_.transport()));
+  }
+  const bool has_reason = how.find(": weftd: ") != std::string::npos;
+  if (!nodes_.has_reported(first) || how.empty() || (has_reason && !is_launched()))
+    return mark_lost(nodes, line);
+  mark_lost(nodes,
+            [&](std::string_view consequence) { return messages::daemon_ended(host, how, consequence); });
+}
+
+}  // namespace weft::cluster

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The daemons of a launch as the launcher has them, whatever jobs they run: started by agents, reached through the
+// channel, lost or dismissed. What they report of a job goes to its FarRanks. Everything here runs on the loop.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/channel/server_channel.hpp"
+#include "tools/cluster/far_ranks.hpp"
+#include "tools/cluster/nodes.hpp"
+#include "tools/host/server_identity.hpp"
+#include "tools/launch/agents.hpp"
+
+namespace weft::cluster {
+
+/// No function is called from inside a call of Cluster.
+class ClusterWatcher {
+ public:
+  virtual ~ClusterWatcher() = default;
+  virtual void on_all_connected() = 0;  ///< each daemon has reported: jobs can be launched
+  virtual void on_agent_line(const std::string& line) = 0;  ///< of an agent, or of a daemon's standard error
+  virtual void on_detail(const std::string& text) = 0;      ///< for --verbose
+  virtual void on_all_exited() = 0;                         ///< after finish()
+};
+
+class Cluster {
+ public:
+  struct Setup {
+    host::ServerIdentity identity;     ///< of this process's server
+    std::vector<std::string> hosts;    ///< of the nodes, by number
+    std::optional<std::uint32_t> own;  ///< the node of this process, which has no daemon
+    launch::Agent agent;
+    std::string release;  ///< "0.1.0", which each daemon has to be of
+  };
+  /// When the PMIx server runs. Throws Stop.
+  Cluster(asio::io_context& loop, const process::Spawner& spawner, Setup setup, ClusterWatcher& watcher);
+
+  /// A job on these nodes; valid until remove().
+  FarRanks& add(FarRanks::Job job, FarRanksWatcher& watcher);
+  void remove(FarRanks& job);
+  /// Starts the daemons. From here until all have connected, and until the ranks of what is launched then have
+  /// been started, they have WEFT_LAUNCH_TIMEOUT seconds.
+  void start();
+  /// Sends the order down the tree; after on_all_connected(). The same time. ready: this server may start ranks
+  /// of its own.
+  void launch(FarRanks& job, const channel::order::Launch& launch, const std::function<void()>& ready);
+
+  /// For the part of this process that reaps all children.
+  void on_child_exit(pid_t pid, int wait_status) { agents_.on_child_exit(pid, wait_status); }
+  /// Orders the daemons to leave, with what they still run; a daemon that ends from now on is not lost.
+  void dismiss();
+  /// Waits for the daemons' ends; what still runs after `patience` is killed. First they get half of it to
+  /// read the order: without their agents they end as well, but cannot say why.
+  void finish(std::chrono::milliseconds patience);
+
+  /// The way to other nodes, for people.
+  const std::string& way() const noexcept { return channel_.way(); }
+  /// A node has said, before anything was launched, that it is not reached by the transport, which the user
+  /// has not asked for.
+  bool wants_another_transport() const noexcept { return wants_another_transport_; }
+  /// How far the start is, and the hosts of the daemons that it waits for.
+  struct Progress {
+    std::size_t daemons = 0, reported = 0, started = 0;
+    std::vector<std::string> missing;
+  };
+  Progress progress() const;
+
+ private:
+  void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
+  void take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes);
+  void on_hello(std::uint32_t from, const channel::report::Hello& hello);
+  void on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer);
+  void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how,
+                       int exit_code);
+  void on_launch_timeout();
+  void on_order_read();
+  /// The user hears of the first of these nodes that is not lost yet, in each job that has ranks there.
+  void mark_lost(std::vector<std::uint32_t> nodes, const FarRanks::LineOf& line_of);
+  void mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line);
+  void mark_damaged(std::uint32_t node);
+  void arm_limit();
+  bool is_launched() const;
+  bool waits_for(std::uint32_t node) const;
+  launch::StartMessage start_message() const;
+
+  asio::io_context& loop_;
+  const Setup setup_;
+  ClusterWatcher& watcher_;
+  Nodes nodes_;
+  channel::ServerChannel channel_;
+  launch::Agents agents_;
+  std::vector<std::unique_ptr<FarRanks>> jobs_;
+  asio::steady_timer limit_;
+  const std::chrono::milliseconds launch_timeout_;
+  bool is_leaving_ = false, wants_another_transport_ = false;
+  bool has_order_been_read_ = false;  ///< that to leave; or it is not waited for any longer
+  std::optional<std::chrono::milliseconds> end_patience_;  ///< of finish()
+};
+
+}  // namespace weft::cluster

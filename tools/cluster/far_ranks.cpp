@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/cluster/far_ranks.hpp"
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <csignal>
+#include <map>
+#include <utility>
+
+#include "base/log_format.hpp"
+#include "tools/channel/launch_tree.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/process/fd.hpp"
+
+namespace weft::cluster {
+
+using job::Rank;
+
+FarRanks::FarRanks(asio::io_context& loop, const Nodes& nodes, channel::ServerChannel& channel,
+                   std::uint32_t launcher, Job job, FarRanksWatcher& watcher)
+    : loop_(loop),
+      nodes_(nodes),
+      channel_(channel),
+      launcher_(launcher),
+      job_(std::move(job)),
+      watcher_(watcher),
+      nodes_here_(nodes.size()) {}
+
+// ---- orders
+
+void FarRanks::launch(const channel::order::Launch& launch, const std::function<void()>& ready) {
+  if (is_canceled_) return;
+  is_launched_ = true;
+  for (const auto child : channel::children_of(launcher_, nodes_.servers(), launcher_))
+    channel_.send({child}, launch);
+  ready();
+}
+
+void FarRanks::signal(int number, const std::vector<Rank>& named, std::function<void()> sent) {
+  const bool is_end = number == SIGTERM || number == SIGKILL;
+  if (!is_launched_) {
+    if (is_end && named.empty()) is_canceled_ = true;
+    for (std::uint32_t i = 0; is_canceled_ && i < nodes_.size(); ++i)
+      asio::post(loop_, [this, i] { settle(i); });
+    if (sent) asio::post(loop_, sent);
+    return;
+  }
+  std::map<std::uint32_t, std::vector<Rank>> ranks;
+  for (const Rank rank : named)
+    if (index(rank) < job_.table.size()) ranks[job_.table.node_of(rank)].push_back(rank);
+  if (named.empty())
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) ranks[i];
+  std::vector<std::uint32_t> all;
+  for (const auto& [node, list] : ranks) {
+    if (!nodes_.is_daemon(node) || nodes_here_[node].is_settled) continue;
+    if (named.empty())
+      all.push_back(node);
+    else
+      channel_.send({node}, channel::order::Signal{job_.nspace, number, list});
+  }
+  channel_.send(all, channel::order::Signal{job_.nspace, number, {}}, [sent = std::move(sent)](bool) {
+    if (sent) sent();
+  });
+}
+
+void FarRanks::send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
+  channel_.send({node}, channel::order::Input{job_.nspace, bytes},
+                [taken = std::move(taken)](bool) { taken(); });
+}
+
+void FarRanks::close_output(channel::Stream stream) {
+  if (is_launched_) channel_.send(nodes_.reachable(), channel::order::OutputUnwanted{job_.nspace, stream});
+}
+
+void FarRanks::end(const std::optional<job::Ending>& ending, std::function<void()> gone) {
+  if (is_launched_)
+    return channel_.send(nodes_.reachable(), channel::order::EndJob{job_.nspace, ending},
+                         [gone = std::move(gone)](bool) {
+                           if (gone) gone();
+                         });
+  if (gone) asio::post(loop_, std::move(gone));
+}
+
+std::vector<std::string> FarRanks::unsettled() const {
+  std::vector<std::string> hosts;
+  for (const auto node : nodes_.daemons())
+    if (!nodes_here_[node].is_settled) hosts.push_back(nodes_.host(node));
+  return hosts;
+}
+
+// ---- reports
+
+bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes,
+                           channel::Reply reply) {
+  namespace report = channel::report;
+  if (type == channel::MessageType::output) {
+    auto output = channel::decode<report::Output>(bytes);
+    if (output && is_rank_of(output->rank, from)) watcher_.on_output(std::move(*output), std::move(reply));
+    return output.has_value();
+  }
+  switch (type) {
+    case channel::MessageType::started: {
+      const auto started = channel::decode<report::Started>(bytes);
+      if (started) on_started(from, *started);
+      return started.has_value();
+    }
+    case channel::MessageType::ended: {
+      const auto ended = channel::decode<report::Ended>(bytes);
+      if (ended && is_rank_of(ended->end.rank, from)) watcher_.on_ended(ended->end);
+      return ended.has_value();
+    }
+    case channel::MessageType::connected_late: {
+      const auto late = channel::decode<report::ConnectedLate>(bytes);
+      if (late && is_rank_of(late->rank, from)) watcher_.on_connected_late(late->rank);
+      return late.has_value();
+    }
+    case channel::MessageType::aborted: {
+      const auto aborted = channel::decode<report::Aborted>(bytes);
+      if (aborted && is_rank_of(aborted->request.from, from)) watcher_.on_aborted(aborted->request);
+      return aborted.has_value();
+    }
+    case channel::MessageType::input_unwanted:
+      watcher_.on_input_unwanted(from);
+      return true;
+    case channel::MessageType::settled: {
+      const auto settled = channel::decode<report::Settled>(bytes);
+      if (!settled) return false;
+      if (!settled->other_pmix.empty()) watcher_.on_other_pmix(from, settled->other_pmix);
+      settle(from);
+      return true;
+    }
+    default:
+      return true;  // orders go to daemons
+  }
+}
+
+bool FarRanks::is_rank_of(Rank rank, std::uint32_t node) const noexcept {
+  return index(rank) < job_.table.size() && job_.table.node_of(rank) == node;
+}
+
+void FarRanks::on_started(std::uint32_t from, const channel::report::Started& started) {
+  if (nodes_here_[from].is_started || started.pids.size() > job_.table.ranks_on(from).size()) return;
+  base::info(base::LogPart::launch, "{} has started {} processes of {}", nodes_.host(from),
+             started.pids.size(), job_.nspace);
+  nodes_here_[from].is_started = true;
+  ++started_;
+  watcher_.on_node_started(from, started);
+}
+
+void FarRanks::settle(std::uint32_t node) {
+  if (std::exchange(nodes_here_[node].is_settled, true)) return;
+  watcher_.on_node_settled(node);
+}
+
+// ---- losses
+
+void FarRanks::lose(const std::vector<std::uint32_t>& nodes, const LineOf& line_of) {
+  bool is_told = false;
+  for (const auto node : nodes) {
+    // Without a descriptor this process hears nothing of a node, whose end looks then as if it came from
+    // there.
+    if (has_ranks_on(node))
+      watcher_.on_node_lost(node, std::exchange(is_told, true)
+                                      ? std::string()
+                                      : messages::with_descriptor_limit(line_of(consequence(nodes)),
+                                                                        process::descriptor_limit()));
+    if (is_launched_ && !nodes_here_[node].is_started)
+      on_started(node, {});  // it does not wait for its ranks
+    settle(node);
+  }
+}
+
+std::string FarRanks::consequence(const std::vector<std::uint32_t>& lost) const {
+  if (!job_.continues || !is_launched_) return std::string(messages::end_of_job);
+  std::vector<Rank> ranks;
+  for (const auto node : lost) {
+    const auto here = job_.table.ranks_on(node);
+    ranks.insert(ranks.end(), here.begin(), here.end());
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return messages::others_go_on_without(ranks);
+}
+
+}  // namespace weft::cluster

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ranks of one job on the nodes of a cluster, as its launcher reaches them: orders go to their daemons, and
+// what these report of the job is checked and told to its watcher. Everything here runs on the loop.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/channel/launch_order.hpp"
+#include "tools/channel/server_channel.hpp"
+#include "tools/cluster/nodes.hpp"
+#include "tools/placement/distribution.hpp"
+
+namespace weft::cluster {
+
+/// Receives what daemons report of a job, about ranks of their own nodes. No function is called from inside a
+/// call of FarRanks.
+class FarRanksWatcher {
+ public:
+  virtual ~FarRanksWatcher() = default;
+  virtual void on_node_started(std::uint32_t node, const channel::report::Started& report) = 0;
+  virtual void on_output(channel::report::Output report, channel::Reply written) = 0;
+  virtual void on_ended(const job::RankEnd& ended) = 0;
+  virtual void on_connected_late(job::Rank rank) = 0;
+  virtual void on_aborted(const job::AbortRequest& request) = 0;
+  virtual void on_input_unwanted(std::uint32_t node) = 0;
+  /// Called once a node: none of its ranks runs. The node may not have been launched, or be lost.
+  virtual void on_node_settled(std::uint32_t node) = 0;
+  /// Before on_node_settled(): the file of another PMIx library was opened there while ranks ran.
+  virtual void on_other_pmix(std::uint32_t node, const std::string& file) = 0;
+  /// Once a node, before on_node_settled(): it is lost with all its ranks. line: for the user; empty: printed
+  /// with another node already.
+  virtual void on_node_lost(std::uint32_t node, const std::string& line) = 0;
+};
+
+class FarRanks {
+ public:
+  struct Job {
+    std::string nspace;
+    const placement::RankTable& table;  ///< outlives this; node i is node i of the cluster
+    bool continues;                     ///< it outlives lost nodes
+  };
+  /// launcher: the number of this process's server.
+  FarRanks(asio::io_context& loop, const Nodes& nodes, channel::ServerChannel& channel,
+           std::uint32_t launcher, Job job, FarRanksWatcher& watcher);
+
+  const std::string& nspace() const noexcept { return job_.nspace; }
+
+  // Orders.
+  /// Down the tree, when all daemons are connected. ready: this server may start ranks of its own.
+  void launch(const channel::order::Launch& launch, const std::function<void()>& ready);
+  /// For all ranks that have not ended; named: for these only. Before launch() SIGTERM and SIGKILL cancel the
+  /// launch. sent: when the daemons have it; may be empty.
+  void signal(int number, const std::vector<job::Rank>& named = {}, std::function<void()> sent = {});
+  void send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken);
+  void close_output(channel::Stream stream);
+  /// The daemons end orphans and forget the job. gone: when they have, or cannot be reached; may be empty.
+  void end(const std::optional<job::Ending>& ending, std::function<void()> gone = {});
+
+  // What is known.
+  bool is_canceled() const noexcept { return is_canceled_; }
+  bool is_launched() const noexcept { return is_launched_; }
+  std::size_t started() const noexcept { return started_; }  ///< nodes
+  bool has_started(std::uint32_t node) const { return nodes_here_[node].is_started; }
+  bool has_settled(std::uint32_t node) const { return nodes_here_[node].is_settled; }
+  bool has_ranks_on(std::uint32_t node) const { return !job_.table.ranks_on(node).empty(); }
+  bool continues() const noexcept { return job_.continues; }
+  /// The hosts of daemons that have not said that their ranks have ended.
+  std::vector<std::string> unsettled() const;
+
+  // For Cluster.
+  /// False: the bytes are no such report; the daemon is damaged.
+  bool take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes,
+                   channel::Reply reply);
+  /// line_of(consequence): the line for the user, who hears of the first of these nodes.
+  using LineOf = std::function<std::string(std::string_view consequence)>;
+  void lose(const std::vector<std::uint32_t>& nodes, const LineOf& line_of);
+
+ private:
+  struct NodeHere {
+    bool is_started = false, is_settled = false;
+  };
+  bool is_rank_of(job::Rank rank, std::uint32_t node) const noexcept;
+  void on_started(std::uint32_t from, const channel::report::Started& started);
+  void settle(std::uint32_t node);
+  std::string consequence(const std::vector<std::uint32_t>& lost) const;
+
+  asio::io_context& loop_;
+  const Nodes& nodes_;
+  channel::ServerChannel& channel_;
+  const std::uint32_t launcher_;
+  const Job job_;
+  FarRanksWatcher& watcher_;
+  std::vector<NodeHere>
+      nodes_here_;  // by number; the launcher's own settles here only if nothing is launched
+  std::size_t started_ = 0;
+  bool is_launched_ = false, is_canceled_ = false;
+};
+
+}  // namespace weft::cluster

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/cluster/nodes.hpp"
+
+#include <utility>
+
+namespace weft::cluster {
+
+Nodes::Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own) : own_(own) {
+  for (auto& host : hosts) nodes_.push_back({std::move(host)});
+}
+
+bool Nodes::step(std::uint32_t number, NodeEvent event) {
+  auto& node = nodes_[number];
+  const auto before = std::exchange(node.state, node_step(node.state, event));
+  node.has_reported |= node.state == NodeState::reported;
+  return node.state != before;
+}
+
+std::vector<std::uint32_t> Nodes::daemons() const {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < size(); ++i)
+    if (is_daemon(i)) out.push_back(i);
+  return out;
+}
+
+std::vector<std::uint32_t> Nodes::reachable() const {
+  std::vector<std::uint32_t> out;
+  for (const auto number : daemons())
+    if (has_reported(number) && !is_lost(number)) out.push_back(number);
+  return out;
+}
+
+std::size_t Nodes::count(NodeState state) const {
+  std::size_t out = 0;
+  for (const auto number : daemons()) out += nodes_[number].state == state ? 1 : 0;
+  return out;
+}
+
+}  // namespace weft::cluster

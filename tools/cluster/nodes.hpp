@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The nodes of a cluster of daemons as its launcher knows them: names, numbers, and how far each daemon is, as a
+// table: state x event -> next state. Nothing of any job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::cluster {
+
+enum class NodeState : std::uint8_t {
+  starting,   ///< an agent brings the daemon in
+  reported,   ///< it has said hello, and its contact is taken in
+  connected,  ///< orders reach it
+  leaving,    ///< it was ordered to leave: its end is no loss
+  lost,       ///< with all that ran there
+};
+inline constexpr int node_states = 5;
+
+enum class NodeEvent : std::uint8_t {
+  hello,
+  contact_taken,
+  dismissed,  ///< it is ordered to leave
+  lost,
+};
+inline constexpr int node_events = 4;
+
+constexpr NodeState node_step(NodeState state, NodeEvent event) noexcept {
+  using S = NodeState;
+  constexpr S table[node_states][node_events] = {
+      // hello, contact_taken, dismissed, lost
+      {S::reported, S::starting, S::leaving, S::lost},
+      {S::reported, S::connected, S::leaving, S::lost},
+      {S::connected, S::connected, S::leaving, S::lost},
+      {S::leaving, S::leaving, S::leaving, S::lost},
+      {S::lost, S::lost, S::lost, S::lost},
+  };
+  return table[static_cast<int>(state)][static_cast<int>(event)];
+}
+
+class Nodes {
+ public:
+  /// hosts: by number. own: that of the launcher itself, which has no daemon. A launcher without a node has a
+  /// server behind those of the nodes.
+  Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own);
+
+  std::uint32_t servers() const noexcept { return size() + (own_ ? 0 : 1); }
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
+  bool is_daemon(std::uint32_t number) const noexcept { return number < size() && number != own_; }
+  const std::string& host(std::uint32_t number) const { return nodes_[number].host; }
+  NodeState state(std::uint32_t number) const { return nodes_[number].state; }
+  bool is_lost(std::uint32_t number) const { return state(number) == NodeState::lost; }
+  /// Its daemon has said hello, at any time.
+  bool has_reported(std::uint32_t number) const { return nodes_[number].has_reported; }
+  /// True: the state is another now.
+  bool step(std::uint32_t number, NodeEvent event);
+
+  std::vector<std::uint32_t> daemons() const;
+  /// Those that have said hello and are not lost.
+  std::vector<std::uint32_t> reachable() const;
+  std::size_t count(NodeState state) const;
+
+ private:
+  struct Node {
+    std::string host;
+    NodeState state = NodeState::starting;
+    bool has_reported = false;
+  };
+  std::vector<Node> nodes_;
+  std::optional<std::uint32_t> own_;
+};
+
+}  // namespace weft::cluster

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/node/folders/shared_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace weft::node {
+
+Variables shared_files_variables(const std::string& folder, const Variables& environment) {
+  Variables additions;
+  // Between processes, for windows that MPI_Win_allocate_shared makes, and for those of MPI_Win_allocate.
+  for (const std::string_view owner : {"btl_vader", "osc_sm", "osc_rdma"}) {
+    const std::string name = fmt::format("OMPI_MCA_{}_backing_directory=", owner);
+    const auto is_it = [&](const std::string& variable) { return variable.rfind(name, 0) == 0; };
+    if (std::none_of(environment.begin(), environment.end(), is_it)) additions.push_back(name + folder);
+  }
+  return additions;
+}
+
+}  // namespace weft::node

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftd/job_here.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "tools/messages/messages.hpp"
+#include "tools/placement/distribution.hpp"
+
+namespace weft::weftd {
+namespace {
+
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+void change_directory(const std::string& directory) {
+  if (::chdir(directory.c_str()) == 0) return;
+  throw Stop(exit_status::own_failure, messages::no_directory_here(directory, errno));
+}
+
+}  // namespace
+
+JobHere::JobHere(Place& place, std::string nspace, std::function<void()> over)
+    : place_(place),
+      nspace_(std::move(nspace)),
+      over_(std::move(over)),
+      ranks_(place.node.add({[this](const job::RankEnd& ended) { on_rank_ended(ended); },
+                             [this](Rank rank) {
+                               send(channel::report::ConnectedLate{nspace_, rank});
+                             },
+                             [this](const job::AbortRequest& request) {
+                               send(channel::report::Aborted{nspace_, request});
+                             },
+                             [this] { step(JobEvent::settled); }})),
+      streams_(
+          place.loop, nspace_,
+          [this](const channel::report::Output& output, const channel::ServerChannel::Done& done) {
+            send(output, done);
+          },
+          [this] { step(JobEvent::drained); }),
+      input_pipes_(place.loop, [this] { send(channel::report::InputUnwanted{nspace_}); }) {}
+
+JobHere::~JobHere() {
+  place_.node.remove(ranks_);
+}
+
+template <class Report>
+void JobHere::send(const Report& report, channel::ServerChannel::Done done) {
+  place_.channel.send({place_.launcher}, report, std::move(done));
+}
+
+void JobHere::step(JobEvent event) {
+  const auto [action, next] = job_step(state_, event);
+  state_ = next;
+  switch (action) {
+    case JobAction::none:
+      return;
+    case JobAction::start:
+      return start();
+    case JobAction::tell:
+      return tell_settled();
+    case JobAction::end_ranks:
+      input_pipes_.close();
+      return ranks_.send(SIGKILL);
+    case JobAction::tell_and_end_orphans:
+      tell_settled();
+      return end_orphans();
+    case JobAction::end_orphans:
+      return end_orphans();
+    case JobAction::forget:
+      return over_();
+  }
+}
+
+// ---- orders
+
+void JobHere::launch(const channel::order::Launch& launch, const std::optional<Stop>& refusal) {
+  is_launched_ = true;
+  launch_ = &launch;
+  refusal_ = refusal;
+  step(JobEvent::launched);
+  launch_ = nullptr;
+}
+
+void JobHere::start() {
+  channel::report::Started report{.nspace = nspace_};
+  try {
+    if (refusal_) throw *refusal_;
+    start_ranks(report);
+  } catch (const Stop& stop) {
+    report.exit_code = stop.exit_code();
+    report.failure = stop.what();
+  }
+  send(report);
+  ranks_.running() != 0 ? place_.node.watch(ranks_) : step(JobEvent::settled);
+}
+
+void JobHere::start_ranks(channel::report::Started& report) {
+  const auto& launch = *launch_;
+  const auto distribution = placement::decode_distribution(
+      launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
+  const placement::RankTable table(distribution);
+  if (launch.hosts.size() != table.nodes() || place_.node.number() >= table.nodes() || launch.apps.empty())
+    throw Stop(exit_status::own_failure, messages::damaged_order());
+  change_directory(launch.directory);
+  ranks_.plan(launch, table, report.notes);
+  ranks_.register_with(place_.server, launch.pmi);
+  report.interfaces = ranks_.interfaces();
+  const auto failure = ranks_.start([&](Rank rank) {
+    return node::LocalRanks::Streams{
+        launch.input.includes(rank) ? input_pipes_.connect(rank) : node::nothing_to_read(),
+        streams_.connect(rank, channel::Stream::out), streams_.connect(rank, channel::Stream::error)};
+  });
+  for (const Rank rank : ranks_.all())
+    if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));
+  if (!failure || !report.pids.empty()) place_.server.announce_job(PMIX_EVENT_JOB_START, nspace_);
+  if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
+  if (launch.wants_bindings)
+    for (auto& line : ranks_.bindings()) report.notes.push_back(std::move(line));
+}
+
+void JobHere::signal(int number, const std::vector<Rank>& named) {
+  if (named.empty() && (number == SIGTERM || number == SIGKILL)) step(JobEvent::canceled);
+  ranks_.send(number, named);
+}
+
+void JobHere::write_input(const std::string& bytes, channel::Reply taken) {
+  if (!bytes.empty()) return input_pipes_.write(bytes, std::move(taken));
+  input_pipes_.close();
+  taken();
+}
+
+void JobHere::end(const std::optional<job::Ending>& ending, channel::Reply gone) {
+  gone_.push_back(std::move(gone));
+  if (ending) place_.server.announce_end_of_job(nspace_, *ending);
+  step(JobEvent::ended);
+}
+
+// ---- events of the ranks
+
+void JobHere::on_rank_ended(const job::RankEnd& ended) {
+  input_pipes_.disconnect(ended.rank);
+  // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would
+  // hide the reason.
+  if (!place_.has_launcher) return;
+  channel::report::Ended report{nspace_, ended};
+  report.end.written = {streams_.written_bytes(ended.rank, channel::Stream::out),
+                        streams_.written_bytes(ended.rank, channel::Stream::error)};
+  send(report);
+}
+
+void JobHere::tell_settled() {
+  if (place_.has_launcher) send(channel::report::Settled{nspace_, ranks_.other_pmix()});
+}
+
+void JobHere::end_orphans() {
+  input_pipes_.close();
+  place_.node.reap_orphans(ranks_);
+  if (streams_.is_drained()) step(JobEvent::drained);
+}
+
+}  // namespace weft::weftd

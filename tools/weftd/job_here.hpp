@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One job at this node's daemon: its ranks, what they write and read, and how far its life is (states.hpp).
+// What the launcher orders comes in by a call; reports go to the launcher. On the loop.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/channel/launch_order.hpp"
+#include "tools/channel/server_channel.hpp"
+#include "tools/host/server.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/node/input_pipes.hpp"
+#include "tools/node/node.hpp"
+#include "tools/weftd/states.hpp"
+#include "tools/weftd/streams.hpp"
+
+namespace weft::weftd {
+
+class JobHere {
+ public:
+  /// What all jobs of the daemon have in common; outlives them.
+  struct Place {
+    asio::io_context& loop;
+    node::Node& node;
+    host::Server& server;
+    channel::ServerChannel& channel;
+    std::uint32_t launcher;
+    bool has_launcher = true;  ///< else reports about ranks go nowhere
+  };
+  /// over: it is to be forgotten; not inside a call of this. Once.
+  JobHere(Place& place, std::string nspace, std::function<void()> over);
+  ~JobHere();
+  JobHere(const JobHere&) = delete;
+  JobHere& operator=(const JobHere&) = delete;
+
+  // Orders.
+  /// refusal: why it cannot be.
+  void launch(const channel::order::Launch& launch, const std::optional<messages::Stop>& refusal = {});
+  void signal(int number, const std::vector<job::Rank>& named);
+  void write_input(const std::string& bytes, channel::Reply taken);
+  void close_output(channel::Stream stream) { streams_.close(stream); }
+  /// gone: goes out when the job has been forgotten.
+  void end(const std::optional<job::Ending>& ending, channel::Reply gone);
+  /// The end of the daemon.
+  void end() { step(JobEvent::ended); }
+
+  JobState state() const noexcept { return state_; }
+  bool awaits_launch() const noexcept { return !is_launched_; }
+
+ private:
+  void step(JobEvent event);
+  void start();
+  void start_ranks(channel::report::Started& report);
+  void tell_settled();
+  void end_orphans();
+  void on_rank_ended(const job::RankEnd& ended);
+  template <class Report>
+  void send(const Report& report, channel::ServerChannel::Done done = {});
+
+  Place& place_;
+  const std::string nspace_;
+  std::function<void()> over_;
+  JobState state_ = JobState::awaited;
+  node::LocalRanks& ranks_;
+  Streams streams_;
+  node::InputPipes input_pipes_;
+  const channel::order::Launch* launch_ = nullptr;  ///< in launch()
+  std::optional<messages::Stop> refusal_;
+  bool is_launched_ = false;
+  std::vector<channel::Reply> gone_;
+};
+
+}  // namespace weft::weftd
