@@ -156,6 +156,22 @@ Schedule leave_while_servers_agree_on_its_group() {
   return out;
 }
 
+/// A server that waits for those that are left asks the node of the process that has left, which ends as it leaves.
+Schedule destruct_while_a_process_that_has_left_ends() {
+  auto out = on(5, 1, 923052329, 5000);
+  out.operations = {
+      {.kind = Kind::construct,
+       .members = {0, 2, 3},
+       .pauses = {us(54), us(0), us(575)},
+       .group = "group0",
+       .asks = true},
+      {.kind = Kind::leave, .members = {3}, .pauses = {us(0)}, .group = "group0"},
+      {.kind = Kind::destruct, .members = {0, 2, 3}, .pauses = {us(0), us(23), us(0)}, .group = "group0"}};
+  out.faults = {{Fault::Kind::process_ends, 3, us(591)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_leaves() {
@@ -167,7 +183,9 @@ std::vector<Found> found_leaves() {
           {"a server takes part in a fence for a process that has left",
            fence_of_a_process_that_dies_as_it_leaves()},
           {"a process is told of members of the group that it has left",
-           leave_while_servers_agree_on_its_group()}};
+           leave_while_servers_agree_on_its_group()},
+          {"those that are left wait in different attempts of the end of a group",
+           destruct_while_a_process_that_has_left_ends()}};
 }
 
 }  // namespace weft::schedules
