@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Jobs one after the other, and side by side, in daemons that are there: this process is the launcher, without a
+// terminal, and the daemons are real ones of two virtual nodes.
+#include "tools/cluster/cluster.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tools/host/launch_info.hpp"
+#include "tools/host/server.hpp"
+#include "tools/node/program/environment.hpp"
+#include "tools/process/spawn.hpp"
+
+namespace weft::cluster {
+namespace {
+
+using job::Rank;
+using Numbers = std::vector<std::uint32_t>;
+
+/// One job, and all that is told of it.
+struct JobRun : FarRanksWatcher {
+  JobRun(Cluster& cluster, std::string nspace, const std::string& distribution, std::vector<std::string> argv)
+      : table(placement::decode_distribution(distribution, 2, 16)) {
+    order.nspace = std::move(nspace);
+    order.hosts = {"v0", "v1"};
+    order.distribution = distribution;
+    order.apps.resize(1);
+    order.apps[0].argv = std::move(argv);
+    order.apps[0].ranks = table.size();
+    for (char** at = environ; *at != nullptr; ++at) order.environment.emplace_back(*at);
+    order.directory = "/";
+    order.one_machine = true;
+    order.input = {job::InputTarget::Kind::none, Rank{0}};
+    far = &cluster.add({order.nspace, table, false}, *this);
+  }
+  void launch(Cluster& cluster) {
+    order.launch_info = host::gather_launch_info(order.nspace, order.apps, host::Servers::included);
+    cluster.launch(*far, order, [] {});
+  }
+
+  void on_node_started(std::uint32_t node, const channel::report::Started& report) override {
+    started.push_back(node);
+    failures += report.failure;
+  }
+  void on_output(channel::report::Output report, channel::Reply written) override {
+    output[report.rank] += report.bytes;
+    written();
+  }
+  void on_ended(const job::RankEnd& end) override { ends.insert({end.rank, end.wait_status}); }
+  void on_connected_late(Rank) override {}
+  void on_aborted(const job::AbortRequest&) override {}
+  void on_input_unwanted(std::uint32_t) override {}
+  void on_node_settled(std::uint32_t node) override { settled.insert(node); }
+  void on_other_pmix(std::uint32_t, const std::string&) override {}
+  void on_node_lost(std::uint32_t node, const std::string& line) override { lost[node] = line; }
+
+  placement::RankTable table;
+  channel::order::Launch order;
+  FarRanks* far;
+  Numbers started;
+  std::string failures;
+  std::map<Rank, std::string> output;
+  std::multimap<Rank, int> ends;
+  std::set<std::uint32_t> settled;
+  std::map<std::uint32_t, std::string> lost;
+};
+
+class ClusterTest : public ::testing::Test, ClusterWatcher {
+ protected:
+  ClusterTest() {
+    ::alarm(120);
+    host::ServerIdentity identity;
+    identity.nspace = fmt::format("weft-test-{}-servers", ::getpid());
+    identity.number = 2;
+    identity.servers = 3;
+    identity.host = "launcher";
+    identity.is_on_one_host = true;
+    identity.key = base::Secret::random(launch::StartMessage::key_bytes);
+    server = std::make_unique<host::Server>(identity, nullptr);
+    const auto weftd = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "weftd";
+    Cluster::Setup setup{identity, {"v0", "v1"}, std::nullopt, {}, WEFT_VERSION};
+    setup.agent.weftd = weftd.string();
+    ClusterWatcher& watcher = *this;
+    cluster = std::make_unique<Cluster>(loop, spawner, std::move(setup), watcher);
+    cluster->start();
+    run_until([this] { return is_connected; });
+  }
+  ~ClusterTest() override {
+    cluster->dismiss();
+    cluster->finish(std::chrono::seconds(10));
+    run_until([this] { return have_exited; });
+    cluster.reset();
+    ::alarm(0);
+  }
+
+  void on_all_connected() override { is_connected = true; }
+  void on_agent_line(const std::string& line) override { lines.push_back(line); }
+  void on_detail(const std::string& text) override {
+    const auto at = text.find("(pid ");
+    if (at == std::string::npos) return;
+    const auto node = text.find(" v1 ") != std::string::npos ? 1u : 0u;
+    daemons[node] = static_cast<pid_t>(std::strtol(text.c_str() + at + 5, nullptr, 10));
+  }
+  void on_all_exited() override { have_exited = true; }
+
+  template <class Done>
+  void run_until(Done&& done) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!done() && std::chrono::steady_clock::now() < limit) {
+      loop.restart();
+      loop.run_one_for(std::chrono::milliseconds(100));
+    }
+    ASSERT_TRUE(done());
+  }
+  /// From the launch until both daemons have forgotten it.
+  void complete(JobRun& run) {
+    run.launch(*cluster);
+    run_until([&] { return run.settled.size() == 2; });
+    end(run);
+  }
+  void end(JobRun& run) {
+    bool is_gone = false;
+    run.far->end(job::Ending{PMIX_SUCCESS, Rank{0}, 0}, [&] { is_gone = true; });
+    run_until([&] { return is_gone; });
+    cluster->remove(*run.far);
+  }
+  std::string name(int number) const { return fmt::format("weft-test-{}.{}", ::getpid(), number); }
+
+  asio::io_context loop{1};
+  const process::Spawner spawner;
+  std::unique_ptr<host::Server> server;
+  std::unique_ptr<Cluster> cluster;
+  bool is_connected = false, have_exited = false;
+  std::map<std::uint32_t, pid_t> daemons;
+  std::vector<std::string> lines;
+};
+
+TEST_F(ClusterTest, a_job_runs_and_its_output_comes) {
+  JobRun run(*cluster, name(0), "2;slot@0:2x2", {"/bin/sh", "-c", "echo $PMIX_NAMESPACE $PMIX_RANK"});
+  complete(run);
+  EXPECT_EQ(run.failures, "");
+  EXPECT_EQ(run.started.size(), 2u);
+  EXPECT_EQ(run.ends.size(), 4u);
+  for (const auto& [rank, status] : run.ends) EXPECT_EQ(status, 0);
+  for (std::uint32_t r = 0; r < 4; ++r)
+    EXPECT_EQ(run.output[Rank{r}], fmt::format("{} {}\n", name(0), r));
+}
+
+struct Holdings {
+  std::size_t descriptors = 0, kilobytes = 0;
+  static Holdings of(pid_t pid) {
+    Holdings out;
+    const std::filesystem::directory_iterator all(fmt::format("/proc/{}/fd", pid));
+    out.descriptors = static_cast<std::size_t>(std::distance(begin(all), end(all)));
+    std::ifstream status(fmt::format("/proc/{}/status", pid));
+    for (std::string word; status >> word;)
+      if (word == "RssAnon:") status >> out.kilobytes;
+    return out;
+  }
+};
+std::set<std::string> shared_memory() {
+  std::set<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) out.insert(entry.path());
+  return out;
+}
+
+TEST_F(ClusterTest, two_hundred_in_a_row_leave_nothing) {
+  const auto run_one = [&](int number) {
+    JobRun run(*cluster, name(number), "2;slot@0:2x2", {"/bin/true"});
+    complete(run);
+    EXPECT_EQ(run.failures, "");
+    EXPECT_EQ(run.ends.size(), 4u);
+  };
+  for (int i = 0; i < 20; ++i) run_one(i);
+  std::map<std::uint32_t, Holdings> before;
+  for (const auto& [node, pid] : daemons) before[node] = Holdings::of(pid);
+  const auto shared = shared_memory();
+  for (int i = 20; i < 220; ++i) run_one(i);
+  ASSERT_EQ(daemons.size(), 2u);
+  for (const auto& [node, pid] : daemons) {
+    const auto now = Holdings::of(pid);
+    EXPECT_EQ(now.descriptors, before[node].descriptors) << "node " << node;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these keep what was freed
+    EXPECT_LE(now.kilobytes, before[node].kilobytes + 512) << "node " << node;
+#endif
+    RecordProperty(fmt::format("kilobytes_of_{}", node),
+                   fmt::format("{} to {}", before[node].kilobytes, now.kilobytes));
+  }
+  std::set<std::string> more;
+  const auto now = shared_memory();
+  std::set_difference(now.begin(), now.end(), shared.begin(), shared.end(), std::inserter(more, more.end()));
+  std::erase_if(more, [](const auto& path) { return path.find("weft-test-") == std::string::npos; });
+  EXPECT_TRUE(more.empty()) << *more.begin();
+}
+
+TEST_F(ClusterTest, two_at_a_time_end_each_by_itself) {
+  JobRun quick(*cluster, name(1), "2;slot@0:2x1", {"/bin/true"});
+  JobRun slow(*cluster, name(2), "2;slot@0:2x1", {"/bin/sleep", "100"});
+  slow.launch(*cluster);
+  run_until([&] { return slow.started.size() == 2; });
+  complete(quick);
+  EXPECT_EQ(quick.ends.size(), 2u);
+  EXPECT_TRUE(slow.ends.empty() && slow.settled.empty());
+  slow.far->signal(SIGKILL);
+  run_until([&] { return slow.settled.size() == 2; });
+  for (const auto& [rank, status] : slow.ends) EXPECT_EQ(status, SIGKILL);
+  end(slow);
+}
+
+TEST_F(ClusterTest, a_lost_node_ends_the_jobs_that_have_ranks_there_and_no_other) {
+  JobRun here(*cluster, name(1), "2;slot@0:1x2,1x0", {"/bin/sleep", "100"});
+  JobRun there(*cluster, name(2), "2;slot@0:1x0,1x2", {"/bin/sleep", "100"});
+  for (auto* run : {&here, &there}) run->launch(*cluster);
+  run_until([&] { return here.started.size() == 2 && there.started.size() == 2; });
+  ::kill(daemons.at(1), SIGKILL);
+  run_until([&] { return !there.lost.empty(); });
+  EXPECT_TRUE(there.lost.count(1) != 0 && there.lost.begin()->second.find("v1") != std::string::npos)
+      << there.lost.begin()->second;
+  EXPECT_TRUE(here.lost.empty() && here.ends.empty());
+  here.far->signal(SIGTERM);
+  run_until([&] { return here.settled.size() == 2; });
+  EXPECT_EQ(here.ends.size(), 2u);
+  end(here);
+}
+
+TEST_F(ClusterTest, a_program_that_is_not_there_is_an_end_of_its_job_alone) {
+  JobRun bad(*cluster, name(1), "2;slot@0:2x1", {"/no/such/program"});
+  complete(bad);
+  EXPECT_NE(bad.failures.find("/no/such/program"), std::string::npos) << bad.failures;
+  JobRun good(*cluster, name(2), "2;slot@0:2x1", {"/bin/true"});
+  complete(good);
+  EXPECT_EQ(good.ends.size(), 2u);
+}
+
+}  // namespace
+}  // namespace weft::cluster
