@@ -45,6 +45,7 @@ void FarRanks::signal(int number, const std::vector<Rank>& named, std::function<
     if (sent) asio::post(loop_, sent);
     return;
   }
+  if (is_over_) return;
   std::map<std::uint32_t, std::vector<Rank>> ranks;
   for (const Rank rank : named)
     if (index(rank) < job_.table.size()) ranks[job_.table.node_of(rank)].push_back(rank);
@@ -64,15 +65,21 @@ void FarRanks::signal(int number, const std::vector<Rank>& named, std::function<
 }
 
 void FarRanks::send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
+  if (is_over_) {
+    asio::post(loop_, std::move(taken));
+    return;
+  }
   channel_.send({node}, channel::order::Input{job_.nspace, bytes},
                 [taken = std::move(taken)](bool) { taken(); });
 }
 
 void FarRanks::close_output(channel::Stream stream) {
-  if (is_launched_) channel_.send(nodes_.reachable(), channel::order::OutputUnwanted{job_.nspace, stream});
+  if (is_launched_ && !is_over_)
+    channel_.send(nodes_.reachable(), channel::order::OutputUnwanted{job_.nspace, stream});
 }
 
 void FarRanks::end(const std::optional<job::Ending>& ending, std::function<void()> gone) {
+  is_over_ = true;
   if (is_launched_)
     return channel_.send(nodes_.reachable(), channel::order::EndJob{job_.nspace, ending},
                          [gone = std::move(gone)](bool) {

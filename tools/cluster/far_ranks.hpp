@@ -100,6 +100,7 @@ class FarRanks {
       nodes_here_;  // by number; the launcher's own settles here only if nothing is launched
   std::size_t started_ = 0;
   bool is_launched_ = false, is_canceled_ = false;
+  bool is_over_ = false;  ///< the daemons forget it: no order follows
 };
 
 }  // namespace weft::cluster

@@ -152,7 +152,7 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
   has_heard_launcher_ = true;
   if (type == channel::MessageType::leave) {
     reply();
-    return leave();
+    return step(DaemonEvent::dismissed);
   }
   if (channel::is_of_job(type)) return receive_for_job(type, bytes, std::move(reply));
   reply();  // reports go to the launcher
@@ -192,7 +192,10 @@ void Daemon::receive_for_job(channel::MessageType type, const std::string& bytes
 /// An order may come before the launch message, which comes down the tree.
 JobHere& Daemon::job_at(const std::string& nspace) {
   auto& job = jobs_[nspace];
-  if (!job) job = std::make_unique<JobHere>(*place_, nspace, [this, nspace] { on_job_over(nspace); });
+  if (!job) {
+    job = std::make_unique<JobHere>(*place_, nspace, [this, nspace] { on_job_over(nspace); });
+    step(DaemonEvent::job_came);
+  }
   return *job;
 }
 
@@ -207,14 +210,8 @@ void Daemon::launch(const channel::order::Launch& launch, const std::string& byt
   } catch (const Stop& stop) {
     refusal = stop;
   }
-  if (canceled_.erase(launch.nspace) == 0 && !is_leaving_) job_at(launch.nspace).launch(launch, refusal);
-}
-
-void Daemon::leave() {
-  is_leaving_ = true;
-  for (const auto& [nspace, job] : jobs_) job->end();
-  if (agents_) agents_->expect_end();
-  exit_when_done();
+  if (canceled_.erase(launch.nspace) == 0 && takes_jobs(state_))
+    job_at(launch.nspace).launch(launch, refusal);
 }
 
 // ---- events of this node
@@ -226,51 +223,64 @@ void Daemon::on_job_over(const std::string& nspace) {
     if (job == jobs_.end()) return;
     if (job->second->awaits_launch()) canceled_.insert(nspace);
     jobs_.erase(job);
-    has_settled_ = true;
-    exit_when_done();
+    if (jobs_.empty()) step(DaemonEvent::all_over);
   });
 }
 
 /// Standard error leads to the launcher by another way than the network that was lost: over the agent.
 void Daemon::on_node_lost(std::uint32_t node, const std::string& why) {
   if (node != message_.launcher.number) {
-    if (place_->has_launcher && !is_leaving_) send_report(channel::report::PeerLost{node, why});
+    if (takes_jobs(state_)) send_report(channel::report::PeerLost{node, why});
     return;
   }
-  if (!is_leaving_ && !is_at_rest())
+  if (takes_jobs(state_) && !is_at_rest())
     (void)std::fputs(messages::launcher_lost(self_.host, message_.launcher.host, why).c_str(), stderr);
   on_launcher_lost();
 }
 
-/// Jobs have been here, and no rank runs: a launcher that ends now ends in good order.
+/// If the ranks had ended before, this is a normal end, because standard input may close before the order to
+/// leave arrives.
+void Daemon::on_launcher_lost() {
+  step(is_at_rest() ? DaemonEvent::launcher_gone : DaemonEvent::launcher_lost);
+}
+
+/// Jobs have been here, and no rank runs.
 bool Daemon::is_at_rest() const {
-  const bool has_had_jobs = has_settled_ || !jobs_.empty();
-  return has_had_jobs && std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) {
+  return state_ != DaemonState::idle && std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) {
            return job.second->state() >= JobState::settled && !has_ranks(job.second->state());
          });
 }
 
-/// Kills all ranks, and exits after `patience` even if output is left. If the ranks had ended before, this is
-/// a normal exit, because standard input may close before the order to end arrives.
-void Daemon::on_launcher_lost() {
-  place_->has_launcher = is_at_rest();
-  is_leaving_ = true;
-  for (const auto& [nspace, job] : jobs_) job->end();
-  if (agents_) agents_->end(patience);
-  patience_.expires_after(patience);
-  patience_.async_wait([this](const asio::error_code& error) {
-    if (!error) loop_.stop();
-  });
-  exit_when_done();
+// ---- its life
+
+void Daemon::step(DaemonEvent event) {
+  const auto [action, next] = daemon_step(state_, event);
+  state_ = next;
+  switch (action) {
+    case DaemonAction::none:
+      return;
+    case DaemonAction::end_jobs:
+      if (agents_) agents_->expect_end();
+      return end_jobs();
+    case DaemonAction::end_jobs_soon:
+      place_->has_launcher = next != DaemonState::orphaned;
+      if (agents_) agents_->end(patience);
+      patience_.expires_after(patience);
+      patience_.async_wait([this](const asio::error_code& error) {
+        if (!error) step(DaemonEvent::patience_over);
+      });
+      return end_jobs();
+    case DaemonAction::exit:
+      if (agents_ && agents_->running() != 0) return agents_->end(patience);  // all_ended stops the loop
+      [[fallthrough]];
+    case DaemonAction::exit_now:
+      return asio::post(loop_, [this] { loop_.stop(); });
+  }
 }
 
-void Daemon::exit_when_done() {
-  if (!is_leaving_ || is_exiting_ || !jobs_.empty()) return;
-  is_exiting_ = true;
-  if (agents_ && agents_->running() != 0)
-    agents_->end(patience);  // they end with this process; all_ended stops the loop
-  else
-    asio::post(loop_, [this] { loop_.stop(); });
+void Daemon::end_jobs() {
+  for (const auto& [nspace, job] : jobs_) job->end();
+  if (jobs_.empty()) step(DaemonEvent::all_over);
 }
 
 }  // namespace weft::weftd

@@ -45,7 +45,6 @@ class Daemon {
   void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void receive_for_job(channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void launch(const channel::order::Launch& launch, const std::string& bytes);
-  void leave();
   JobHere& job_at(const std::string& nspace);
 
   // Events of this node.
@@ -54,7 +53,8 @@ class Daemon {
   void on_launcher_lost();
 
   bool is_at_rest() const;
-  void exit_when_done();
+  void step(DaemonEvent event);
+  void end_jobs();
   template <class Report>
   void send_report(const Report& report, channel::ServerChannel::Done done = {});
 
@@ -74,9 +74,7 @@ class Daemon {
   std::optional<JobHere::Place> place_;                   // with whether there is a launcher
   std::map<std::string, std::unique_ptr<JobHere>> jobs_;  // by namespace
   std::set<std::string> canceled_;  // jobs that have ended here before their launch message came
-  bool has_settled_ = false;        // no rank runs, and some job has been here
-  bool is_leaving_ = false;         // no job is launched any more; exits when there is none
-  bool is_exiting_ = false;
+  DaemonState state_ = DaemonState::idle;
   bool has_heard_launcher_ = false;  // or the server above this one in the tree
 };
 

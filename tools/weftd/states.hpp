@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a job at one node's daemon, as a table: state x event -> action, next state. Pure; tests walk
-// every row.
+// The lives of a daemon and of a job that it has, as tables: state x event -> action, next state. Pure; tests
+// walk every row.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,76 @@ constexpr JobStep job_step(JobState state, JobEvent event) noexcept {
 /// Some rank of it may run.
 constexpr bool has_ranks(JobState state) noexcept {
   return state == JobState::running || state == JobState::ending;
+}
+
+// ---- the daemon
+
+enum class DaemonState : std::uint8_t {
+  idle,      ///< no job has been here
+  serving,   ///< jobs come and go
+  leaving,   ///< the launcher has ordered so, or has ended after the jobs: no job begins, and those here end
+  orphaned,  ///< the launcher is lost: the same, within a time of patience
+  exiting,
+};
+inline constexpr int daemon_states = 5;
+
+enum class DaemonEvent : std::uint8_t {
+  job_came,
+  dismissed,      ///< the order to leave
+  launcher_gone,  ///< the launcher is lost, or its agent, and no rank runs
+  launcher_lost,  ///< the same, and ranks run, or have never been heard of
+  all_over,       ///< there is no job any more
+  patience_over,
+};
+inline constexpr int daemon_events = 6;
+
+enum class DaemonAction : std::uint8_t {
+  none,
+  end_jobs,       ///< and exit when they are over
+  end_jobs_soon,  ///< the same, within a time of patience
+  exit,           ///< with the daemons that this one has started
+  exit_now,
+};
+
+struct DaemonRow {
+  DaemonState state;
+  DaemonEvent event;
+  DaemonAction action;
+  DaemonState next;
+};
+inline constexpr DaemonRow daemon_rows[] = {
+    {DaemonState::idle, DaemonEvent::job_came, DaemonAction::none, DaemonState::serving},
+    {DaemonState::idle, DaemonEvent::dismissed, DaemonAction::end_jobs, DaemonState::leaving},
+    {DaemonState::idle, DaemonEvent::launcher_lost, DaemonAction::end_jobs_soon, DaemonState::orphaned},
+
+    {DaemonState::serving, DaemonEvent::dismissed, DaemonAction::end_jobs, DaemonState::leaving},
+    {DaemonState::serving, DaemonEvent::launcher_gone, DaemonAction::end_jobs_soon, DaemonState::leaving},
+    {DaemonState::serving, DaemonEvent::launcher_lost, DaemonAction::end_jobs_soon, DaemonState::orphaned},
+
+    {DaemonState::leaving, DaemonEvent::launcher_gone, DaemonAction::end_jobs_soon, DaemonState::leaving},
+    {DaemonState::leaving, DaemonEvent::launcher_lost, DaemonAction::end_jobs_soon, DaemonState::orphaned},
+    {DaemonState::leaving, DaemonEvent::all_over, DaemonAction::exit, DaemonState::exiting},
+    {DaemonState::leaving, DaemonEvent::patience_over, DaemonAction::exit_now, DaemonState::exiting},
+
+    {DaemonState::orphaned, DaemonEvent::all_over, DaemonAction::exit, DaemonState::exiting},
+    {DaemonState::orphaned, DaemonEvent::patience_over, DaemonAction::exit_now, DaemonState::exiting},
+
+    {DaemonState::exiting, DaemonEvent::patience_over, DaemonAction::exit_now, DaemonState::exiting},
+};
+
+struct DaemonStep {
+  DaemonAction action;
+  DaemonState next;
+};
+constexpr DaemonStep daemon_step(DaemonState state, DaemonEvent event) noexcept {
+  for (const auto& row : daemon_rows)
+    if (row.state == state && row.event == event) return {row.action, row.next};
+  return {DaemonAction::none, state};
+}
+
+/// A job can begin.
+constexpr bool takes_jobs(DaemonState state) noexcept {
+  return state == DaemonState::idle || state == DaemonState::serving;
 }
 
 }  // namespace weft::weftd

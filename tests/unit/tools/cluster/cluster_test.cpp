@@ -155,8 +155,7 @@ TEST_F(ClusterTest, a_job_runs_and_its_output_comes) {
   EXPECT_EQ(run.started.size(), 2u);
   EXPECT_EQ(run.ends.size(), 4u);
   for (const auto& [rank, status] : run.ends) EXPECT_EQ(status, 0);
-  for (std::uint32_t r = 0; r < 4; ++r)
-    EXPECT_EQ(run.output[Rank{r}], fmt::format("{} {}\n", name(0), r));
+  for (std::uint32_t r = 0; r < 4; ++r) EXPECT_EQ(run.output[Rank{r}], fmt::format("{} {}\n", name(0), r));
 }
 
 struct Holdings {

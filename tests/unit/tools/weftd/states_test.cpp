@@ -76,5 +76,59 @@ TEST(JobSteps, a_signal_to_a_job_that_runs_is_no_step) {
   EXPECT_EQ(life({E::launched, E::canceled}), std::pair(Actions{A::start}, S::running));
 }
 
+// ---- the daemon
+
+std::pair<std::vector<DaemonAction>, DaemonState> daemon_life(const std::vector<DaemonEvent>& events) {
+  std::pair<std::vector<DaemonAction>, DaemonState> out{{}, DaemonState::idle};
+  for (const auto event : events) {
+    const auto [action, next] = daemon_step(out.second, event);
+    if (action != DaemonAction::none) out.first.push_back(action);
+    out.second = next;
+  }
+  return out;
+}
+using DaemonActions = std::vector<DaemonAction>;
+
+TEST(DaemonSteps, each_row_is_found_and_stands_once) {
+  std::set<std::pair<DaemonState, DaemonEvent>> seen;
+  for (const auto& row : daemon_rows) {
+    EXPECT_TRUE(seen.insert({row.state, row.event}).second);
+    EXPECT_EQ(daemon_step(row.state, row.event).action, row.action);
+    EXPECT_EQ(daemon_step(row.state, row.event).next, row.next);
+  }
+  for (int state = 0; state < daemon_states; ++state)
+    for (int event = 0; event < daemon_events; ++event) {
+      const auto s = static_cast<DaemonState>(state);
+      const auto e = static_cast<DaemonEvent>(event);
+      if (seen.count({s, e}) != 0) continue;
+      EXPECT_EQ(daemon_step(s, e).action, DaemonAction::none);
+      EXPECT_EQ(daemon_step(s, e).next, s);
+    }
+}
+
+TEST(DaemonSteps, a_launcher_that_ends_in_good_order) {
+  using D = DaemonEvent;
+  EXPECT_EQ(daemon_life({D::job_came, D::all_over, D::job_came, D::all_over, D::dismissed, D::all_over}),
+            std::pair(DaemonActions{DaemonAction::end_jobs, DaemonAction::exit}, DaemonState::exiting));
+  EXPECT_EQ(daemon_life({D::job_came, D::launcher_gone, D::all_over}),
+            std::pair(DaemonActions{DaemonAction::end_jobs_soon, DaemonAction::exit}, DaemonState::exiting))
+      << "its agent closes before the order comes";
+}
+
+TEST(DaemonSteps, a_launcher_that_is_lost) {
+  using D = DaemonEvent;
+  EXPECT_EQ(daemon_life({D::launcher_lost}).second, DaemonState::orphaned) << "before any job";
+  EXPECT_EQ(
+      daemon_life({D::job_came, D::launcher_lost, D::launcher_gone, D::patience_over}),
+      std::pair(DaemonActions{DaemonAction::end_jobs_soon, DaemonAction::exit_now}, DaemonState::exiting));
+}
+
+TEST(DaemonSteps, no_job_begins_at_the_end) {
+  for (int state = 0; state < daemon_states; ++state) {
+    const auto s = static_cast<DaemonState>(state);
+    EXPECT_EQ(takes_jobs(s), s == DaemonState::idle || s == DaemonState::serving);
+  }
+}
+
 }  // namespace
 }  // namespace weft::weftd
