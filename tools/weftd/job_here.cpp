@@ -107,6 +107,7 @@ void JobHere::start_ranks(channel::report::Started& report) {
   if (launch.hosts.size() != table.nodes() || place_.node.number() >= table.nodes() || launch.apps.empty())
     throw Stop(exit_status::own_failure, messages::damaged_order());
   change_directory(launch.directory);
+  streams_.set_credit(Streams::credit_of(table.nodes(), table.size()));
   ranks_.plan(launch, table, report.notes);
   ranks_.register_with(place_.server, launch.pmi);
   report.interfaces = ranks_.interfaces();

@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -13,17 +13,23 @@ namespace {
 
 using job::Rank;
 
-constexpr std::size_t chunk_bytes = 64 * 1024;  // as much as a pipe holds by default
+constexpr std::size_t least_chunk = 4096;
+constexpr std::size_t most_window = 1024 * 1024;  // more brings nothing: the reader is the brake then
 
 }  // namespace
+
+Streams::Credit Streams::credit_of(std::size_t nodes, std::size_t ranks) noexcept {
+  const auto share = [](std::size_t of) { return most_credit / std::max<std::size_t>(of, 1); };
+  const auto chunk = std::clamp(share(2 * ranks), least_chunk, chunk_bytes);
+  return {std::clamp(share(nodes), chunk, most_window), chunk};
+}
 
 Streams::Streams(asio::io_context& loop, std::string nspace, Send send, std::function<void()> drained)
     : loop_(loop), nspace_(std::move(nspace)), send_(std::move(send)), drained_(std::move(drained)) {}
 
 process::Fd Streams::connect(Rank rank, channel::Stream stream) {
   process::Pipe pipe = process::make_pipe(false, true);
-  auto source =
-      std::make_shared<Source>(Source{asio::posix::stream_descriptor(loop_), {nspace_, rank, stream, {}}});
+  auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(loop_), rank, stream});
   source->pipe.assign(pipe.read.release());
   sources_.emplace(std::pair(rank, stream), source);
   await(source);
@@ -38,31 +44,55 @@ std::uint64_t Streams::written_bytes(Rank rank, channel::Stream stream) const {
   return at->second->taken_bytes + static_cast<std::uint64_t>(is_known ? waiting : 0);
 }
 
+bool Streams::has_credit(const Source& source) const noexcept {
+  return source.chunks_in_flight == 0 || in_flight_ + credit_.chunk <= credit_.bytes;
+}
+
 void Streams::await(const SourcePtr& source) {
+  if (source->is_waiting || source->has_ended || !has_credit(*source)) return;
+  source->is_waiting = true;
   source->pipe.async_wait(asio::posix::stream_descriptor::wait_read,
                           [this, source](const asio::error_code& error) {
+                            source->is_waiting = false;
                             if (!error && source->pipe.is_open()) read_some(source);
                           });
 }
 
 void Streams::read_some(const SourcePtr& source) {
-  std::array<char, chunk_bytes> chunk;
-  const auto length = ::read(source->pipe.native_handle(), chunk.data(), chunk.size());
+  if (!has_credit(*source))
+    return;  // another pipe has it; this one goes on when a chunk of its own is written
+  std::string bytes(credit_.chunk, '\0');
+  const auto length = ::read(source->pipe.native_handle(), bytes.data(), bytes.size());
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await(source);
-  auto& bytes = source->last.bytes;
-  bytes.assign(chunk.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-  source->taken_bytes += bytes.size();
-  const bool is_end = bytes.empty();
-  send_(source->last, [this, source, is_end](bool reached) {
+  bytes.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  source->has_ended = bytes.empty();
+  send(source, std::move(bytes));
+  await(source);
+}
+
+/// No bytes: the end, which is written last. A stream that is closed counts no more, and the reply may come when
+/// this object has ended.
+void Streams::send(const SourcePtr& source, std::string bytes) {
+  const auto size = bytes.size();
+  source->taken_bytes += size;
+  ++source->chunks_in_flight;
+  source->bytes_in_flight += size;
+  in_flight_ += size;
+  send_({nspace_, source->rank, source->stream, std::move(bytes)}, [this, source, size](bool reached) {
     if (!source->pipe.is_open()) return;
+    --source->chunks_in_flight;
+    source->bytes_in_flight -= size;
+    in_flight_ -= size;
     if (!reached) return close_all();
-    is_end ? remove(source) : await(source);
+    if (source->has_ended && source->chunks_in_flight == 0) return remove(source);
+    await(source);
   });
 }
 
 void Streams::remove(const SourcePtr& source) {
   source->pipe.close();
-  sources_.erase({source->last.rank, source->last.stream});
+  in_flight_ -= source->bytes_in_flight;
+  sources_.erase({source->rank, source->stream});
   if (sources_.empty()) drained_();
 }
 

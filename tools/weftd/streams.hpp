@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Standard output and error of a job's ranks on this node, on their way to the launcher.
 //
-// Memory is bounded: of each pipe one chunk is in flight, and the next is read when weftrun has written it. A
-// slow reader of weftrun's output stops the ranks that write.
+// Memory is bounded: chunks are in flight as far as the job's credit goes, and one of each pipe in any case; the
+// next is read when weftrun has written one. A slow reader of weftrun's output stops the ranks that write.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -26,6 +26,16 @@ class Streams {
   /// drained: every stream has ended and is written, or the launcher cannot be reached.
   Streams(asio::io_context& loop, std::string nspace, Send send, std::function<void()> drained);
 
+  /// Of all chunks that are in flight here, and of each. Before the first connect().
+  struct Credit {
+    std::size_t bytes = chunk_bytes, chunk = chunk_bytes;
+  };
+  static constexpr std::size_t chunk_bytes = 64 * 1024;  ///< as much as a pipe holds by default
+  /// So that the launcher holds most_credit of chunks at most, and one of each stream, which take as much again.
+  static Credit credit_of(std::size_t nodes, std::size_t ranks) noexcept;
+  static constexpr std::size_t most_credit = 24 * 1024 * 1024;
+  void set_credit(Credit credit) noexcept { credit_ = credit; }
+
   /// The write end of a pipe, for the rank; close it here once the rank has started. Throws Stop
   /// (own_failure).
   process::Fd connect(job::Rank rank, channel::Stream stream);
@@ -39,13 +49,19 @@ class Streams {
  private:
   struct Source {
     asio::posix::stream_descriptor pipe;
-    channel::report::Output last;
+    job::Rank rank;
+    channel::Stream stream;
     std::uint64_t taken_bytes = 0;
+    std::size_t chunks_in_flight = 0, bytes_in_flight = 0;
+    bool is_waiting = false;  // for bytes
+    bool has_ended = false;
   };
   using SourcePtr = std::shared_ptr<Source>;  // shared with its waiting handler
 
+  bool has_credit(const Source& source) const noexcept;
   void await(const SourcePtr& source);
   void read_some(const SourcePtr& source);
+  void send(const SourcePtr& source, std::string bytes);
   void remove(const SourcePtr& source);
 
   asio::io_context& loop_;
@@ -53,6 +69,8 @@ class Streams {
   Send send_;
   std::function<void()> drained_;
   std::map<std::pair<job::Rank, channel::Stream>, SourcePtr> sources_;
+  Credit credit_;
+  std::size_t in_flight_ = 0;  ///< bytes
 };
 
 }  // namespace weft::weftd
