@@ -36,21 +36,25 @@ process::Fd InputPipes::connect(Rank rank) {
 }
 
 void InputPipes::write(std::string bytes, std::function<void()> taken) {
-  buffer_ = std::move(bytes);
-  taken_ = std::move(taken);
+  buffers_.push_back({std::move(bytes), std::move(taken)});
+  if (buffers_.size() == 1) begin_first();
+  go_on();
+}
+
+void InputPipes::begin_first() {
   const std::vector<std::pair<Rank, ReaderPtr>> all(readers_.begin(),
                                                     readers_.end());  // write_to() removes some
   for (const auto& [rank, reader] : all) {
     reader->written = 0;
-    if (!reader->waiting) write_to(rank, reader);
+    write_to(rank, reader);
   }
-  check_taken();
 }
 
 void InputPipes::write_to(Rank rank, const ReaderPtr& reader) {
-  while (reader->written < buffer_.size()) {
-    const auto sent = ::write(reader->pipe.native_handle(), buffer_.data() + reader->written,
-                              buffer_.size() - reader->written);
+  while (!buffers_.empty() && reader->written < buffers_.front().bytes.size()) {
+    const auto& bytes = buffers_.front().bytes;
+    const auto sent =
+        ::write(reader->pipe.native_handle(), bytes.data() + reader->written, bytes.size() - reader->written);
     if (sent >= 0) {
       reader->written += static_cast<std::size_t>(sent);
     } else if (errno == EAGAIN) {
@@ -60,7 +64,7 @@ void InputPipes::write_to(Rank rank, const ReaderPtr& reader) {
                                 reader->waiting = false;
                                 if (error || !reader->pipe.is_open()) return;
                                 write_to(rank, reader);
-                                check_taken();
+                                go_on();
                               });
       return;
     } else if (errno != EINTR) {
@@ -69,10 +73,22 @@ void InputPipes::write_to(Rank rank, const ReaderPtr& reader) {
   }
 }
 
-void InputPipes::check_taken() {
-  const auto has_all = [this](const auto& entry) { return entry.second->written == buffer_.size(); };
-  if (!taken_ || !std::all_of(readers_.begin(), readers_.end(), has_all)) return;
-  std::exchange(taken_, nullptr)();
+/// taken() may write the next one.
+void InputPipes::go_on() {
+  if (is_going_on_) return;
+  is_going_on_ = true;
+  while (!buffers_.empty()) {
+    const auto size = buffers_.front().bytes.size();
+    if (std::any_of(readers_.begin(), readers_.end(),
+                    [size](const auto& entry) { return entry.second->written != size; }))
+      break;
+    const auto taken = std::move(buffers_.front().taken);
+    buffers_.pop_front();
+    if (!buffers_.empty()) begin_first();
+    taken();
+  }
+  is_going_on_ = false;
+  if (is_ending_ && buffers_.empty()) close();
 }
 
 void InputPipes::remove(Rank rank) {
@@ -85,13 +101,19 @@ void InputPipes::remove(Rank rank) {
 
 void InputPipes::disconnect(Rank rank) {
   remove(rank);
-  check_taken();
+  go_on();
+}
+
+void InputPipes::end() {
+  is_ending_ = true;
+  go_on();
 }
 
 void InputPipes::close() {
   for (const auto& [rank, reader] : readers_) reader->pipe.close();
   readers_.clear();
-  check_taken();
+  is_ending_ = false;
+  go_on();
 }
 
 }  // namespace weft::node

@@ -131,7 +131,7 @@ void JobHere::signal(int number, const std::vector<Rank>& named) {
 
 void JobHere::write_input(const std::string& bytes, channel::Reply taken) {
   if (!bytes.empty()) return input_pipes_.write(bytes, std::move(taken));
-  input_pipes_.close();
+  input_pipes_.end();
   taken();
 }
 

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -22,6 +24,8 @@ using messages::Stop;
 namespace exit_status = messages::exit_status;
 
 constexpr std::size_t input_bytes = 64 * 1024;
+/// On their way to one node, and to all of them.
+constexpr std::size_t most_ahead = 1024 * 1024, most_ahead_in_all = 24 * 1024 * 1024;
 
 process::Fd duplicate(int fd) {
   process::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
@@ -71,11 +75,16 @@ bool Input::in_foreground() const noexcept {
 }
 
 void Input::resume() {
-  if (copies_ && !reading_ && !ended_ && unfinished_ == 0) await_input();
+  if (copies_) await_input();
+}
+
+std::size_t Input::most_unfinished() const noexcept {
+  if (others_.nodes.empty()) return 1;
+  return std::clamp(most_ahead_in_all / others_.nodes.size(), input_bytes, most_ahead) / input_bytes;
 }
 
 void Input::await_input() {
-  if (ended_) return;
+  if (ended_ || reading_ || unfinished_ >= most_unfinished()) return;
   if (pipes_.empty() && others_.nodes.empty()) return close();
   if (terminal_ && !in_foreground()) return;  // until resume()
   reading_ = true;
@@ -92,19 +101,24 @@ void Input::read_more() {
   std::array<char, input_bytes> bytes;
   const auto length = ::read(source_.native_handle(), bytes.data(), bytes.size());
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await_input();
-  if (length <= 0) return close();
+  if (length <= 0) return end();
   std::string chunk(bytes.data(), static_cast<std::size_t>(length));
-  unfinished_ = others_.nodes.size() + 1;
-  for (const auto node : others_.nodes) others_.send(node, chunk, [this] { taken(); });
-  pipes_.write(std::move(chunk), [this] { taken(); });
+  ++unfinished_;
+  const auto has_taken = [this, left = std::make_shared<std::size_t>(others_.nodes.size() + 1)] {
+    if (--*left == 0) taken();
+  };
+  for (const auto node : others_.nodes) others_.send(node, chunk, has_taken);
+  pipes_.write(std::move(chunk), has_taken);
+  await_input();
 }
 
 void Input::taken() {
-  if (--unfinished_ == 0) await_input();
+  --unfinished_;
+  await_input();
 }
 
 void Input::disconnect(Rank rank) {
-  if (copies_ && !ended_) pipes_.disconnect(rank);
+  if (copies_) pipes_.disconnect(rank);
 }
 
 void Input::disconnect_node(std::uint32_t node) {
@@ -117,9 +131,15 @@ void Input::close_if_unwanted() {
 }
 
 void Input::close() {
+  pipes_.close();
+  end();
+}
+
+/// Behind what is on its way.
+void Input::end() {
   if (ended_) return;
   ended_ = true;
-  pipes_.close();
+  pipes_.end();
   for (const auto node : others_.nodes) others_.send(node, {}, [] {});
   others_.nodes.clear();
   asio::error_code ignored;

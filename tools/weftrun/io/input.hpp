@@ -2,8 +2,8 @@
 // weftrun's standard input on its way to the ranks.
 //
 // If one rank, of this node, reads, and not from a terminal, it inherits the descriptor, so that the bytes
-// that it does not read are left for the next command of a script. Otherwise weftrun reads and copies, one
-// buffer at a time, at the pace of the slowest reader; a terminal is copied because the ranks are in other
+// that it does not read are left for the next command of a script. Otherwise weftrun reads and copies, at the pace
+// of the slowest reader, a few buffers ahead of it; a terminal is copied because the ranks are in other
 // process groups and may not read it.
 #pragma once
 
@@ -14,8 +14,8 @@
 #include <set>
 #include <string>
 
-#include "tools/process/fd.hpp"
 #include "tools/node/input_pipes.hpp"
+#include "tools/process/fd.hpp"
 #include "tools/weftrun/command_line/options.hpp"
 
 namespace weft::weftrun {
@@ -51,6 +51,8 @@ class Input {
   void await_input();
   void read_more();
   void taken();
+  std::size_t most_unfinished() const noexcept;
+  void end();
   void close_if_unwanted();
 
   job::InputTarget target_;
@@ -59,7 +61,7 @@ class Input {
   bool terminal_ = false;
   bool reading_ = false;  // a wait for input is in flight
   bool ended_ = false;
-  std::size_t unfinished_ = 0;  // receivers that do not have all of the last buffer yet
+  std::size_t unfinished_ = 0;  // buffers that not all receivers have yet
   asio::posix::stream_descriptor source_;
   node::InputPipes pipes_;
 };
