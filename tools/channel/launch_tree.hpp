@@ -1,35 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree down which a launch message goes: the launcher is its root, the daemons follow in the order of
-// their numbers.
+// The tree down which the launch message of a job goes: the launcher is its root, whether the job has ranks
+// there or not; the job's other nodes follow in the order of their numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace weft::channel {
 
-/// Eight: ten thousand nodes are five levels, and a server's first sends to its children overlap.
-inline constexpr std::uint32_t tree_arity = 8;
+class LaunchTree {
+ public:
+  /// Eight: ten thousand nodes are five levels, and a server's first sends to its children overlap.
+  static constexpr std::size_t arity = 8;
 
-/// The servers that `self` passes the message on to.
-///   servers   their count: numbers 0 to servers-1, the launcher's among them
-inline std::vector<std::uint32_t> children_of(std::uint32_t self, std::uint32_t servers,
-                                              std::uint32_t launcher) {
-  // The launcher has position 0, the others close up behind it.
-  const std::uint64_t position = self == launcher ? 0 : self < launcher ? self + 1ULL : self;
-  std::vector<std::uint32_t> children;
-  for (std::uint64_t child = position * tree_arity + 1;
-       child <= position * tree_arity + tree_arity && child < servers; ++child) {
-    children.push_back(static_cast<std::uint32_t>(child <= launcher ? child - 1 : child));
+  /// nodes: of the job, ascending.
+  LaunchTree(std::vector<std::uint32_t> nodes, std::uint32_t launcher)
+      : nodes_(std::move(nodes)), launcher_(launcher) {
+    std::erase(nodes_, launcher);
   }
-  return children;
-}
 
-/// The server that passes the message on to `self`, which is not the launcher.
-inline std::uint32_t parent_of(std::uint32_t self, std::uint32_t launcher) {
-  const std::uint64_t position = self < launcher ? self + 1ULL : self;
-  const std::uint64_t parent = (position - 1) / tree_arity;
-  return static_cast<std::uint32_t>(parent == 0 ? launcher : parent <= launcher ? parent - 1 : parent);
-}
+  /// The nodes that `self` passes the message on to.
+  std::vector<std::uint32_t> children_of(std::uint32_t self) const {
+    std::vector<std::uint32_t> out;
+    const auto position = position_of(self);
+    if (!position) return out;
+    const auto first = *position * arity, last = std::min(first + arity, nodes_.size());
+    for (auto at = first; at < last; ++at) out.push_back(nodes_[at]);
+    return out;
+  }
+
+  /// The node that passes the message on to `self`; nothing: the message does not come there.
+  std::optional<std::uint32_t> parent_of(std::uint32_t self) const {
+    const auto position = position_of(self);
+    if (!position || *position == 0) return std::nullopt;
+    const auto parent = (*position - 1) / arity;
+    return parent == 0 ? launcher_ : nodes_[parent - 1];
+  }
+
+ private:
+  /// The launcher's is 0.
+  std::optional<std::size_t> position_of(std::uint32_t self) const {
+    if (self == launcher_) return 0;
+    const auto at = std::lower_bound(nodes_.begin(), nodes_.end(), self);
+    if (at == nodes_.end() || *at != self) return std::nullopt;
+    return static_cast<std::size_t>(at - nodes_.begin()) + 1;
+  }
+
+  std::vector<std::uint32_t> nodes_;
+  std::uint32_t launcher_;
+};
 
 }  // namespace weft::channel

@@ -133,13 +133,15 @@ void Cluster::arm_limit() {
 /// The start waits for this daemon: to connect, or to start its ranks of a job.
 bool Cluster::waits_for(std::uint32_t node) const {
   if (nodes_.is_lost(node)) return false;
-  const bool is_missing = nodes_.state(node) == NodeState::starting;
-  const bool is_settled = !jobs_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
-    return job->has_settled(node);
-  });
-  return !is_settled && (is_missing || std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
-                           return job->is_launched() && !job->has_started(node) && !job->has_settled(node);
-                         }));
+  std::size_t jobs = 0, settled = 0, starting = 0;
+  for (const auto& job : jobs_) {
+    if (!job->has_ranks_on(node)) continue;
+    ++jobs;
+    settled += job->has_settled(node) ? 1 : 0;
+    starting += job->is_launched() && !job->has_started(node) && !job->has_settled(node) ? 1 : 0;
+  }
+  const bool is_of_no_use = jobs != 0 && settled == jobs;  // what was to run there was canceled
+  return starting != 0 || (nodes_.state(node) == NodeState::starting && !is_of_no_use);
 }
 
 void Cluster::on_launch_timeout() {
@@ -260,8 +262,16 @@ void Cluster::on_hello(std::uint32_t from, const channel::report::Hello& hello) 
   channel_.add_contact(hello.contact, [this, from](bool is_right) {
     if (!is_right) return mark_damaged(from);
     nodes_.step(from, NodeEvent::contact_taken);
-    if (nodes_.count(NodeState::connected) == nodes_.daemons().size()) watcher_.on_all_connected();
+    tell_if_connected();
   });
+}
+
+/// Once: when each daemon is connected, or lost, and nothing that waits for the lost ones goes on.
+void Cluster::tell_if_connected() {
+  const auto there = nodes_.count(NodeState::connected), lost = nodes_.count(NodeState::lost);
+  if (is_connected_ || there == 0 || there + lost != nodes_.daemons().size()) return;
+  is_connected_ = true;
+  watcher_.on_all_connected();
 }
 
 /// Each server sees a loss at a time of its own. Where the job ends for it, the first that does decides:
@@ -284,6 +294,11 @@ void Cluster::mark_lost(std::vector<std::uint32_t> nodes, const FarRanks::LineOf
   std::erase_if(nodes, [this](auto number) { return !nodes_.step(number, NodeEvent::lost); });
   if (nodes.empty()) return;
   for (const auto& job : jobs_) job->lose(nodes, line_of);
+  const bool is_spare = std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+    return std::any_of(nodes.begin(), nodes.end(), [&](auto node) { return job->has_ranks_on(node); });
+  });
+  if (is_spare && !is_leaving_) watcher_.on_agent_line("weftrun: " + line_of(messages::no_job_is_touched));
+  tell_if_connected();
 }
 
 /// line: of a daemon that no job has come to.

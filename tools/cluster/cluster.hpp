@@ -76,6 +76,7 @@ class Cluster {
   void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes);
   void on_hello(std::uint32_t from, const channel::report::Hello& hello);
+  void tell_if_connected();
   void on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer);
   void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how,
                        int exit_code);
@@ -99,7 +100,7 @@ class Cluster {
   std::vector<std::unique_ptr<FarRanks>> jobs_;
   asio::steady_timer limit_;
   const std::chrono::milliseconds launch_timeout_;
-  bool is_leaving_ = false, wants_another_transport_ = false;
+  bool is_connected_ = false, is_leaving_ = false, wants_another_transport_ = false;
   bool has_order_been_read_ = false;  ///< that to leave; or it is not waited for any longer
   std::optional<std::chrono::milliseconds> end_patience_;  ///< of finish()
 };

@@ -31,8 +31,8 @@ FarRanks::FarRanks(asio::io_context& loop, const Nodes& nodes, channel::ServerCh
 void FarRanks::launch(const channel::order::Launch& launch, const std::function<void()>& ready) {
   if (is_canceled_) return;
   is_launched_ = true;
-  for (const auto child : channel::children_of(launcher_, nodes_.servers(), launcher_))
-    channel_.send({child}, launch);
+  const channel::LaunchTree tree(job_nodes(), launcher_);
+  for (const auto child : tree.children_of(launcher_)) channel_.send({child}, launch);
   ready();
 }
 
@@ -40,8 +40,8 @@ void FarRanks::signal(int number, const std::vector<Rank>& named, std::function<
   const bool is_end = number == SIGTERM || number == SIGKILL;
   if (!is_launched_) {
     if (is_end && named.empty()) is_canceled_ = true;
-    for (std::uint32_t i = 0; is_canceled_ && i < nodes_.size(); ++i)
-      asio::post(loop_, [this, i] { settle(i); });
+    for (const auto node : is_canceled_ ? job_nodes() : std::vector<std::uint32_t>())
+      asio::post(loop_, [this, node] { settle(node); });
     if (sent) asio::post(loop_, sent);
     return;
   }
@@ -50,7 +50,7 @@ void FarRanks::signal(int number, const std::vector<Rank>& named, std::function<
   for (const Rank rank : named)
     if (index(rank) < job_.table.size()) ranks[job_.table.node_of(rank)].push_back(rank);
   if (named.empty())
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) ranks[i];
+    for (const auto node : job_nodes()) ranks[node];
   std::vector<std::uint32_t> all;
   for (const auto& [node, list] : ranks) {
     if (!nodes_.is_daemon(node) || nodes_here_[node].is_settled) continue;
@@ -75,13 +75,13 @@ void FarRanks::send_input(std::uint32_t node, const std::string& bytes, std::fun
 
 void FarRanks::close_output(channel::Stream stream) {
   if (is_launched_ && !is_over_)
-    channel_.send(nodes_.reachable(), channel::order::OutputUnwanted{job_.nspace, stream});
+    channel_.send(reachable(), channel::order::OutputUnwanted{job_.nspace, stream});
 }
 
 void FarRanks::end(const std::optional<job::Ending>& ending, std::function<void()> gone) {
   is_over_ = true;
   if (is_launched_)
-    return channel_.send(nodes_.reachable(), channel::order::EndJob{job_.nspace, ending},
+    return channel_.send(reachable(), channel::order::EndJob{job_.nspace, ending},
                          [gone = std::move(gone)](bool) {
                            if (gone) gone();
                          });
@@ -90,9 +90,22 @@ void FarRanks::end(const std::optional<job::Ending>& ending, std::function<void(
 
 std::vector<std::string> FarRanks::unsettled() const {
   std::vector<std::string> hosts;
-  for (const auto node : nodes_.daemons())
-    if (!nodes_here_[node].is_settled) hosts.push_back(nodes_.host(node));
+  for (const auto node : job_nodes())
+    if (nodes_.is_daemon(node) && !nodes_here_[node].is_settled) hosts.push_back(nodes_.host(node));
   return hosts;
+}
+
+std::vector<std::uint32_t> FarRanks::job_nodes() const {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node)
+    if (has_ranks_on(node)) out.push_back(node);
+  return out;
+}
+
+std::vector<std::uint32_t> FarRanks::reachable() const {
+  auto out = nodes_.reachable();
+  std::erase_if(out, [this](auto node) { return !has_ranks_on(node); });
+  return out;
 }
 
 // ---- reports
@@ -164,13 +177,13 @@ void FarRanks::settle(std::uint32_t node) {
 void FarRanks::lose(const std::vector<std::uint32_t>& nodes, const LineOf& line_of) {
   bool is_told = false;
   for (const auto node : nodes) {
+    if (!has_ranks_on(node)) continue;
     // Without a descriptor this process hears nothing of a node, whose end looks then as if it came from
     // there.
-    if (has_ranks_on(node))
-      watcher_.on_node_lost(node, std::exchange(is_told, true)
-                                      ? std::string()
-                                      : messages::with_descriptor_limit(line_of(consequence(nodes)),
-                                                                        process::descriptor_limit()));
+    watcher_.on_node_lost(node, std::exchange(is_told, true)
+                                    ? std::string()
+                                    : messages::with_descriptor_limit(line_of(consequence(nodes)),
+                                                                      process::descriptor_limit()));
     if (is_launched_ && !nodes_here_[node].is_started)
       on_started(node, {});  // it does not wait for its ranks
     settle(node);

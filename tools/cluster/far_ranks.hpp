@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of one job on the nodes of a cluster, as its launcher reaches them: orders go to their daemons, and
-// what these report of the job is checked and told to its watcher. Everything here runs on the loop.
+// The ranks of one job on nodes of a cluster, as its launcher reaches them: orders go to the daemons of nodes with
+// ranks of the job, and what these report of the job is checked and told to its watcher. Everything here runs on the loop.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -85,6 +85,8 @@ class FarRanks {
   struct NodeHere {
     bool is_started = false, is_settled = false;
   };
+  std::vector<std::uint32_t> job_nodes() const;
+  std::vector<std::uint32_t> reachable() const;
   bool is_rank_of(job::Rank rank, std::uint32_t node) const noexcept;
   void on_started(std::uint32_t from, const channel::report::Started& started);
   void settle(std::uint32_t node);

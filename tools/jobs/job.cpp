@@ -38,14 +38,20 @@ pmix_status_t term_status_of(Event event) noexcept {
   }
 }
 
+std::uint32_t count_nodes(const placement::RankTable& table) {
+  std::uint32_t out = 0;
+  for (std::uint32_t node = 0; node < table.nodes(); ++node) out += table.ranks_on(node).empty() ? 0 : 1;
+  return out;
+}
+
 }  // namespace
 
 Job::Job(Plan plan, const placement::RankTable& table)
     : plan_(std::move(plan)),
       table_(table),
       ranks_(table.size()),
-      nodes_to_start_(table.nodes()),
-      nodes_to_settle_(table.nodes()) {}
+      nodes_to_start_(count_nodes(table)),
+      nodes_to_settle_(nodes_to_start_) {}
 
 messages::Where Job::where(Rank rank) const {
   const auto& files = plan_.output_directory;

@@ -25,6 +25,7 @@ struct Where {
 
 /// The consequence of a loss, for the lines below.
 inline constexpr std::string_view end_of_job = "the job was ended";
+inline constexpr std::string_view no_job_is_touched = "no rank was there";
 inline constexpr std::string_view others_go_on = "the others go on";
 std::string others_go_on_without(const std::vector<job::Rank>& lost);
 

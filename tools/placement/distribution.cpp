@@ -126,6 +126,14 @@ std::uint32_t Distribution::size() const noexcept {
   return ranks;
 }
 
+std::vector<std::uint32_t> Distribution::nodes_with_ranks() const {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t node = 0; node < nodes; ++node)
+    if (std::any_of(apps.begin(), apps.end(), [node](const auto& app) { return app.counts[node] != 0; }))
+      out.push_back(node);
+  return out;
+}
+
 std::string encode(const Distribution& distribution) {
   std::string text = fmt::format("{}", distribution.nodes);
   for (const auto& app : distribution.apps) {

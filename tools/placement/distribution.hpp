@@ -32,6 +32,8 @@ struct Distribution {
   bool operator==(const Distribution&) const = default;
 
   std::uint32_t size() const noexcept;  ///< ranks of the job
+  /// The nodes that have ranks, ascending. O(nodes x apps).
+  std::vector<std::uint32_t> nodes_with_ranks() const;
 };
 
 /// Text such as "3;slot@0:2x4,1x2;node@1:3x1;list:2x0,1x2": nodes, then for each app runs of nodes with

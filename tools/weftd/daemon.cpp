@@ -16,6 +16,7 @@
 #include "tools/channel/launch_tree.hpp"
 #include "tools/host/launch_info.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/placement/distribution.hpp"
 #include "tools/process/held_signals.hpp"
 
 namespace weft::weftd {
@@ -141,14 +142,15 @@ void Daemon::send_report(const Report& report, channel::ServerChannel::Done done
 
 // ---- orders
 
-/// Obeys the launcher, and for the launch message the server above this one in the tree; another server's
-/// order is replied to and has no effect.
+/// Obeys the launcher; another server's order is replied to and has no effect, but for a launch message.
 void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::string& bytes,
                      channel::Reply reply) {
-  const auto superior = type == channel::MessageType::launch
-                            ? channel::parent_of(self_.number, message_.launcher.number)
-                            : message_.launcher.number;
-  if (from != superior) return reply();
+  if (type == channel::MessageType::launch) {
+    reply();
+    if (const auto read = channel::decode<channel::order::Launch>(bytes)) launch(from, *read, bytes);
+    return;
+  }
+  if (from != message_.launcher.number) return reply();
   has_heard_launcher_ = true;
   if (type == channel::MessageType::leave) {
     reply();
@@ -162,10 +164,6 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
 void Daemon::receive_for_job(channel::MessageType type, const std::string& bytes, channel::Reply reply) {
   namespace order = channel::order;
   switch (type) {
-    case channel::MessageType::launch:
-      reply();
-      if (const auto read = channel::decode<order::Launch>(bytes)) launch(*read, bytes);
-      return;
     case channel::MessageType::input:
       if (const auto read = channel::decode<order::Input>(bytes))
         job_at(read->nspace).write_input(read->bytes, std::move(reply));
@@ -199,13 +197,18 @@ JobHere& Daemon::job_at(const std::string& nspace) {
   return *job;
 }
 
-/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, which
-/// the launch information brings: so the server gets it before the job is registered.
-void Daemon::launch(const channel::order::Launch& launch, const std::string& bytes) {
+/// Of the server above this one in the tree. First to the daemons below, which wait for it. Sending needs their
+/// contacts, which the launch information brings: so the server gets it before the job is registered.
+void Daemon::launch(std::uint32_t from, const channel::order::Launch& launch, const std::string& bytes) {
   std::optional<Stop> refusal;
   try {
+    const auto distribution = placement::decode_distribution(
+        launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
+    const channel::LaunchTree tree(distribution.nodes_with_ranks(), message_.launcher.number);
+    if (tree.parent_of(self_.number) != from) return;
+    has_heard_launcher_ = true;
     host::take_launch_info(launch.nspace, launch.launch_info);
-    for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
+    for (const auto child : tree.children_of(self_.number))
       channel_->send({child}, channel::MessageType::launch, bytes);
   } catch (const Stop& stop) {
     refusal = stop;

@@ -150,21 +150,42 @@ TEST(Protocol, codes_are_the_hosts_own_and_tell_the_subject) {
   EXPECT_EQ(codes.size(), message_type_count);
 }
 
-TEST(LaunchTree, reaches_every_server_once_from_any_launcher) {
+/// The nodes to which the message comes, with that of the launcher.
+std::vector<std::uint32_t> reached_by(const LaunchTree& tree, std::uint32_t launcher) {
+  std::vector<std::uint32_t> out = {launcher};
+  for (std::size_t i = 0; i < out.size() && out.size() < 1000; ++i) {
+    const auto children = tree.children_of(out[i]);
+    EXPECT_LE(children.size(), LaunchTree::arity);
+    for (const auto child : children) EXPECT_EQ(tree.parent_of(child), out[i]);
+    out.insert(out.end(), children.begin(), children.end());
+  }
+  return out;
+}
+
+TEST(LaunchTree, reaches_each_node_of_the_job_once_and_no_other) {
+  std::mt19937 random(11);
   for (std::uint32_t servers = 1; servers <= 300; ++servers) {
     for (const std::uint32_t launcher : {0U, servers / 2, servers - 1}) {
-      std::vector<std::uint32_t> reached = {launcher};
-      for (std::size_t i = 0; i < reached.size(); ++i) {
-        const auto children = children_of(reached[i], servers, launcher);
-        EXPECT_LE(children.size(), tree_arity);
-        for (const auto child : children) EXPECT_EQ(parent_of(child, launcher), reached[i]);
-        reached.insert(reached.end(), children.begin(), children.end());
-        ASSERT_LE(reached.size(), servers);
-      }
-      EXPECT_EQ(std::set<std::uint32_t>(reached.begin(), reached.end()).size(), servers);
-      EXPECT_LT(*std::max_element(reached.begin(), reached.end()), servers);
+      std::vector<std::uint32_t> nodes;
+      for (std::uint32_t node = 0; node < servers; ++node)
+        if (servers % 3 == 0 || random() % 2 == 0) nodes.push_back(node);
+      const LaunchTree tree(nodes, launcher);
+      auto reached = reached_by(tree, launcher);
+      std::erase(reached, launcher);
+      std::erase(nodes, launcher);
+      std::sort(reached.begin(), reached.end());
+      EXPECT_EQ(reached, nodes);
+      for (std::uint32_t node = 0; node < servers; ++node)
+        EXPECT_EQ(tree.parent_of(node).has_value(), std::binary_search(nodes.begin(), nodes.end(), node));
     }
   }
+}
+
+TEST(LaunchTree, a_node_that_is_not_in_it_passes_nothing_on) {
+  const LaunchTree tree({1, 4}, 9);
+  EXPECT_TRUE(tree.children_of(2).empty());
+  EXPECT_EQ(tree.parent_of(2), std::nullopt);
+  EXPECT_EQ(tree.parent_of(9), std::nullopt);
 }
 
 }  // namespace
