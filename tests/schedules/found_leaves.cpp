@@ -172,6 +172,34 @@ Schedule destruct_while_a_process_that_has_left_ends() {
   return out;
 }
 
+/// The end of an invitation to the group comes to a server when the last member there has left it.
+Schedule leave_while_the_group_is_extended() {
+  auto out = on(6, 2, 931096683, 5000);
+  out.operations = {
+      {.kind = Kind::invite,
+       .members = {0, 3, 6, 7, 8, 11},
+       .pauses = {us(4863), us(0), us(0), us(0), us(0), us(0)},
+       .group = "group0",
+       .adjusts = true,
+       .target = 3,
+       .answers = std::vector<Answer>(6, Answer::accepts),
+       .is_optional = true,
+       .elects = true},
+      {.kind = Kind::leave, .members = {8}, .pauses = {us(23)}, .group = "group0", .is_loose = true},
+      {.kind = Kind::invite,
+       .members = {1, 5, 7, 9, 11},
+       .pauses = {us(0), us(0), us(0), us(0), us(0)},
+       .group = "group0",
+       .adjusts = true,
+       .target = 7,
+       .answers = {Answer::accepts, Answer::accepts, Answer::accepts, Answer::declines, Answer::accepts},
+       .is_optional = true,
+       .timeout = 3}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(1260)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_leaves() {
@@ -185,7 +213,8 @@ std::vector<Found> found_leaves() {
           {"a process is told of members of the group that it has left",
            leave_while_servers_agree_on_its_group()},
           {"those that are left wait in different attempts of the end of a group",
-           destruct_while_a_process_that_has_left_ends()}};
+           destruct_while_a_process_that_has_left_ends()},
+          {"a group is there again where its last member has left it", leave_while_the_group_is_extended()}};
 }
 
 }  // namespace weft::schedules

@@ -268,6 +268,7 @@ Result<MadeGroup> Groups::made_in(Bytes bytes) const {
 
 void Groups::take(const MadeGroup& made) {
   rooms_.table.settle();
+  if (rooms_.table.is_past(made.name, made.group.origin, made.group.version)) return;
   const auto* known = rooms_.table.find(made.name);
   if (known != nullptr && known->origin != made.group.origin) known = nullptr;
   if (known != nullptr && known->version >= made.group.version) return;
