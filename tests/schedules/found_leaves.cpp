@@ -156,7 +156,8 @@ Schedule leave_while_servers_agree_on_its_group() {
   return out;
 }
 
-/// A server that waits for those that are left asks the node of the process that has left, which ends as it leaves.
+/// A server that waits for those that are left asks the node of the process that has left, which ends as it
+/// leaves.
 Schedule destruct_while_a_process_that_has_left_ends() {
   auto out = on(5, 1, 923052329, 5000);
   out.operations = {

@@ -10,8 +10,8 @@
 //        <--- input, signal, output_unwanted   any time from then on
 //   started, output, ended, connected_late, aborted, input_unwanted -->
 //   settled ----------------------------->     no rank of this node lives, and no report about one follows
-//        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and forgets
-//                                              the job; it replies then
+//        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and
+//                                              forgets the job; it replies then
 //
 //   peer_lost --------------------------->     another daemon
 //        <-------------------------- leave     the daemon ends what jobs it still has, and exits

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemons of a launch as the launcher has them, whatever jobs they run: started by agents, reached through the
-// channel, lost or dismissed. What they report of a job goes to its FarRanks. Everything here runs on the loop.
+// The daemons of a launch as the launcher has them, whatever jobs they run: started by agents, reached
+// through the channel, lost or dismissed. What they report of a job goes to its FarRanks. Everything here
+// runs on the loop.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -45,11 +46,11 @@ class Cluster {
   /// A job on these nodes; valid until remove().
   FarRanks& add(FarRanks::Job job, FarRanksWatcher& watcher);
   void remove(FarRanks& job);
-  /// Starts the daemons. From here until all have connected, and until the ranks of what is launched then have
-  /// been started, they have WEFT_LAUNCH_TIMEOUT seconds.
+  /// Starts the daemons. From here until all have connected, and until the ranks of what is launched then
+  /// have been started, they have WEFT_LAUNCH_TIMEOUT seconds.
   void start();
-  /// Sends the order down the tree; after on_all_connected(). The same time. ready: this server may start ranks
-  /// of its own.
+  /// Sends the order down the tree; after on_all_connected(). The same time. ready: this server may start
+  /// ranks of its own.
   void launch(FarRanks& job, const channel::order::Launch& launch, const std::function<void()>& ready);
 
   /// For the part of this process that reaps all children.

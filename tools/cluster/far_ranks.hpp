@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of one job on nodes of a cluster, as its launcher reaches them: orders go to the daemons of nodes with
-// ranks of the job, and what these report of the job is checked and told to its watcher. Everything here runs on the loop.
+// The ranks of one job on nodes of a cluster, as its launcher reaches them: orders go to the daemons of
+// nodes with ranks of the job, and what these report of the job is checked and told to its watcher.
+// Everything here runs on the loop.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -77,7 +78,7 @@ class FarRanks {
   /// False: the bytes are no such report; the daemon is damaged.
   bool take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes,
                    channel::Reply reply);
-  /// line_of(consequence): the line for the user, who hears of the first of these nodes.
+  /// line_of(consequence): the line for the user, about the first of these nodes.
   using LineOf = std::function<std::string(std::string_view consequence)>;
   void lose(const std::vector<std::uint32_t>& nodes, const LineOf& line_of);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nodes of a cluster of daemons as its launcher knows them: names, numbers, and how far each daemon is, as a
-// table: state x event -> next state. Nothing of any job.
+// The nodes of a cluster of daemons as its launcher knows them: names, numbers, and how far each daemon is,
+// as a table: state x event -> next state. Nothing of any job.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The standard input of a job's ranks on this node: one buffer after the other, at the pace of the slowest rank
-// that still reads. The writer bounds how many wait.
+// The standard input of a job's ranks on this node: one buffer after the other, at the pace of the slowest
+// rank that still reads. The writer bounds how many wait.
 #pragma once
 
 #include <asio/io_context.hpp>

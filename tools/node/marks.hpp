@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By what the processes of a job on this node are known, whatever becomes of their parents: a variable that each
-// rank has in its environment, and gives to what it starts. WEFT_NODE=<launch>.<job>.<node>: the launch's name,
-// the number of the job among those of this process, the number of the node.
+// By what the processes of a job on this node are known, whatever becomes of their parents: a variable that
+// each rank has in its environment, and gives to what it starts. WEFT_NODE=<launch>.<job>.<node>: the
+// launch's name, the number of the job among those of this process, the number of the node.
 #pragma once
 
 #include <sys/types.h>

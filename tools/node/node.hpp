@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process is to the jobs that have ranks on this node: the parent of their processes, which hears of
-// each end, ends what they leave behind, and has a guard for its own end. Once a process, for any number of
-// jobs; weftrun uses it for the ranks beside it, and a daemon for its own. On the loop.
+// What this process is to the jobs that have ranks on this node: the parent of their processes, which hears
+// of each end, ends what they leave behind, and has a guard for its own end. Once a process, for any number
+// of jobs; weftrun uses it for the ranks beside it, and a daemon for its own. On the loop.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -197,8 +197,8 @@ JobHere& Daemon::job_at(const std::string& nspace) {
   return *job;
 }
 
-/// Of the server above this one in the tree. First to the daemons below, which wait for it. Sending needs their
-/// contacts, which the launch information brings: so the server gets it before the job is registered.
+/// Of the server above this one in the tree. First to the daemons below, which wait for it. Sending needs
+/// their contacts, which the launch information brings: so the server gets it before the job is registered.
 void Daemon::launch(std::uint32_t from, const channel::order::Launch& launch, const std::string& bytes) {
   std::optional<Stop> refusal;
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemon of a node: reports its contact, has the jobs that the launcher orders (tools/channel/protocol.hpp,
-// job_here.hpp), and ends all that it has started when the launcher is lost. Everything here runs on the thread
-// that calls run().
+// The daemon of a node: reports its contact, has the jobs that the launcher orders
+// (tools/channel/protocol.hpp, job_here.hpp), and ends all that it has started when the launcher is lost.
+// Everything here runs on the thread that calls run().
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -70,8 +70,8 @@ void Streams::read_some(const SourcePtr& source) {
   await(source);
 }
 
-/// No bytes: the end, which is written last. A stream that is closed counts no more, and the reply may come when
-/// this object has ended.
+/// No bytes: the end, which is written last. A stream that is closed counts no more, and the reply may come
+/// when this object has ended.
 void Streams::send(const SourcePtr& source, std::string bytes) {
   const auto size = bytes.size();
   source->taken_bytes += size;

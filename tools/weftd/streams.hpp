@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Standard output and error of a job's ranks on this node, on their way to the launcher.
 //
-// Memory is bounded: chunks are in flight as far as the job's credit goes, and one of each pipe in any case; the
-// next is read when weftrun has written one. A slow reader of weftrun's output stops the ranks that write.
+// Memory is bounded: chunks are in flight as far as the job's credit goes, and one of each pipe in any
+// case; the next is read when weftrun has written one. A slow reader of weftrun's output stops the ranks
+// that write.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -31,7 +32,8 @@ class Streams {
     std::size_t bytes = chunk_bytes, chunk = chunk_bytes;
   };
   static constexpr std::size_t chunk_bytes = 64 * 1024;  ///< as much as a pipe holds by default
-  /// So that the launcher holds most_credit of chunks at most, and one of each stream, which take as much again.
+  /// So that the launcher holds most_credit of chunks at most, and one of each stream, which take as much
+  /// again.
   static Credit credit_of(std::size_t nodes, std::size_t ranks) noexcept;
   static constexpr std::size_t most_credit = 24 * 1024 * 1024;
   void set_credit(Credit credit) noexcept { credit_ = credit; }

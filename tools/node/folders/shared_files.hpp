@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A folder for the shared memory of a job's ranks on one virtual node. Open MPI 4 names its files by machine,
-// user, job and local rank (docs/design/openmpi.md): in one folder, those of several virtual nodes would be the
-// same files.
+// user, job and local rank (docs/design/openmpi.md): in one folder, those of several virtual nodes would be
+// the same files.
 #pragma once
 
 #include <string>

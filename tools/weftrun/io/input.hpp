@@ -2,9 +2,9 @@
 // weftrun's standard input on its way to the ranks.
 //
 // If one rank, of this node, reads, and not from a terminal, it inherits the descriptor, so that the bytes
-// that it does not read are left for the next command of a script. Otherwise weftrun reads and copies, at the pace
-// of the slowest reader, a few buffers ahead of it; a terminal is copied because the ranks are in other
-// process groups and may not read it.
+// that it does not read are left for the next command of a script. Otherwise weftrun reads and copies, at
+// the pace of the slowest reader, a few buffers ahead of it; a terminal is copied because the ranks are in
+// other process groups and may not read it.
 #pragma once
 
 #include <asio/io_context.hpp>

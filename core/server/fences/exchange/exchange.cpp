@@ -71,8 +71,8 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs, Signatures& signa
 
 /// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends
 /// well. Neither can have ended well while it is ended: from the question on this node takes no part in the
-/// rival, and from the reply on that node takes none in this one. A node that is in the rival alone, as that of a
-/// process that has left, says nothing about this one, which goes on.
+/// rival, and from the reply on that node takes none in this one. A node that is in the rival alone, as
+/// that of a process that has left, says nothing about this one, which goes on.
 void Exchanges::end_rivals(const Key& key) {
   const auto own = open_.find(key);
   if (own == open_.end()) return;

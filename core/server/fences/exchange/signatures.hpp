@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long this server counts the collectives of a signature: those of a group's members as long as the group
 // has these members here, all others as long as the namespaces of their processes are here. Of signatures
-// that are over the latest are still counted (Generations): of these come late messages, and ends that members
-// are owed.
-// The loop's thread only.
+// that are over the latest are still counted (Generations): of these come late messages, and ends that
+// members are owed. The loop's thread only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs one after the other, and side by side, in daemons that are there: this process is the launcher, without a
-// terminal, and the daemons are real ones of two virtual nodes.
+// Jobs one after the other, and side by side, in daemons that are there: this process is the launcher,
+// without a terminal, and the daemons are real ones of two virtual nodes.
 #include "tools/cluster/cluster.hpp"
 
 #include <fmt/format.h>

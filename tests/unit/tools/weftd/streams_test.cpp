@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks write on its way to the launcher: whole, in its order, and no more at a time than there is credit for.
+// What ranks write on its way to the launcher: whole, in its order, and no more at a time than there is
+// credit for.
 #include "tools/weftd/streams.hpp"
 
 #include <gtest/gtest.h>
