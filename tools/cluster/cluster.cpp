@@ -122,12 +122,21 @@ void Cluster::launch(FarRanks& job, const channel::order::Launch& launch,
   job.launch(launch, ready);
 }
 
+/// Of a launch before that is not over it goes on.
 void Cluster::arm_limit() {
-  if (limit_.expiry() > asio::steady_timer::clock_type::now()) return;  // it runs since the start
+  if (std::exchange(is_limited_, true)) return;
   limit_.expires_after(launch_timeout_);
-  limit_.async_wait([this](const asio::error_code& error) {
-    if (!error) on_launch_timeout();
+  limit_.async_wait([this, round = limit_round_](const asio::error_code& error) {
+    if (error || round != limit_round_) return;  // one that is queued is too late for cancel()
+    lift_limit();
+    on_launch_timeout();
   });
+}
+
+void Cluster::lift_limit() {
+  is_limited_ = false;
+  ++limit_round_;
+  limit_.cancel();
 }
 
 /// The start waits for this daemon: to connect, or to start its ranks of a job.
@@ -185,7 +194,7 @@ bool Cluster::is_launched() const {
 
 void Cluster::dismiss() {
   is_leaving_ = true;
-  limit_.cancel();
+  lift_limit();
   agents_.expect_end();
   const auto reachable = nodes_.reachable();
   for (const auto number : reachable) nodes_.step(number, NodeEvent::dismissed);
@@ -194,7 +203,7 @@ void Cluster::dismiss() {
 
 void Cluster::on_order_read() {
   if (std::exchange(has_order_been_read_, true)) return;
-  limit_.cancel();
+  lift_limit();
   if (end_patience_) agents_.end(*end_patience_);
 }
 
@@ -225,7 +234,7 @@ void Cluster::receive(std::uint32_t from, channel::MessageType type, const std::
   if (job == jobs_.end()) return;  // it is over here
   if (!(*job)->take_report(from, type, bytes, std::move(reply))) return mark_damaged(from);
   const auto all = nodes_.daemons();
-  if (std::none_of(all.begin(), all.end(), [this](auto node) { return waits_for(node); })) limit_.cancel();
+  if (std::none_of(all.begin(), all.end(), [this](auto node) { return waits_for(node); })) lift_limit();
 }
 
 void Cluster::take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes) {
@@ -297,7 +306,7 @@ void Cluster::mark_lost(std::vector<std::uint32_t> nodes, const FarRanks::LineOf
   const bool is_spare = std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
     return std::any_of(nodes.begin(), nodes.end(), [&](auto node) { return job->has_ranks_on(node); });
   });
-  if (is_spare && !is_leaving_) watcher_.on_agent_line("weftrun: " + line_of(messages::no_job_is_touched));
+  if (is_spare && !is_leaving_) watcher_.on_unused_node_lost(line_of(messages::no_job_is_touched));
   tell_if_connected();
 }
 

@@ -28,7 +28,9 @@ class ClusterWatcher {
   virtual void on_all_connected() = 0;  ///< each daemon has reported: jobs can be launched
   virtual void on_agent_line(const std::string& line) = 0;  ///< of an agent, or of a daemon's standard error
   virtual void on_detail(const std::string& text) = 0;      ///< for --verbose
-  virtual void on_all_exited() = 0;                         ///< after finish()
+  /// No job has ranks there. line: for the user.
+  virtual void on_unused_node_lost(const std::string& line) = 0;
+  virtual void on_all_exited() = 0;  ///< after finish()
 };
 
 class Cluster {
@@ -45,6 +47,7 @@ class Cluster {
 
   /// A job on these nodes; valid until remove().
   FarRanks& add(FarRanks::Job job, FarRanksWatcher& watcher);
+  /// Not from inside a call of its watcher.
   void remove(FarRanks& job);
   /// Starts the daemons. From here until all have connected, and until the ranks of what is launched then
   /// have been started, they have WEFT_LAUNCH_TIMEOUT seconds.
@@ -88,6 +91,7 @@ class Cluster {
   void mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line);
   void mark_damaged(std::uint32_t node);
   void arm_limit();
+  void lift_limit();
   bool is_launched() const;
   bool waits_for(std::uint32_t node) const;
   launch::StartMessage start_message() const;
@@ -101,7 +105,8 @@ class Cluster {
   std::vector<std::unique_ptr<FarRanks>> jobs_;
   asio::steady_timer limit_;
   const std::chrono::milliseconds launch_timeout_;
-  bool is_connected_ = false, is_leaving_ = false, wants_another_transport_ = false;
+  unsigned limit_round_ = 0;
+  bool is_limited_ = false, is_connected_ = false, is_leaving_ = false, wants_another_transport_ = false;
   bool has_order_been_read_ = false;  ///< that to leave; or it is not waited for any longer
   std::optional<std::chrono::milliseconds> end_patience_;  ///< of finish()
 };

@@ -54,6 +54,7 @@ class Launcher final : cluster::ClusterWatcher, cluster::FarRanksWatcher {
   void on_all_connected() override;
   void on_agent_line(const std::string& line) override;
   void on_detail(const std::string& text) override;
+  void on_unused_node_lost(const std::string& line) override;
   void on_all_exited() override;
   void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
   void on_output(channel::report::Output report, channel::Reply written) override;

@@ -89,6 +89,10 @@ void Launcher::on_detail(const std::string& text) {
   console_->print_detail(text);
 }
 
+void Launcher::on_unused_node_lost(const std::string& line) {
+  console_->print_result(line);
+}
+
 void Launcher::on_all_exited() {
   loop_.stop();
 }

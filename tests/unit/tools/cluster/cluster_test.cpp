@@ -114,6 +114,7 @@ class ClusterTest : public ::testing::Test, ClusterWatcher {
     const auto node = text.find(" v1 ") != std::string::npos ? 1u : 0u;
     daemons[node] = static_cast<pid_t>(std::strtol(text.c_str() + at + 5, nullptr, 10));
   }
+  void on_unused_node_lost(const std::string& line) override { lines.push_back(line); }
   void on_all_exited() override { have_exited = true; }
 
   template <class Done>
@@ -233,6 +234,18 @@ TEST_F(ClusterTest, a_lost_node_ends_the_jobs_that_have_ranks_there_and_no_other
   EXPECT_TRUE(here.lost.empty() && here.ends.empty());
   here.far->signal(SIGTERM);
   run_until([&] { return !here.settled.empty(); });
+  EXPECT_EQ(here.ends.size(), 2u);
+  end(here);
+}
+
+TEST_F(ClusterTest, a_node_that_is_lost_while_no_job_has_ranks_there_ends_none) {
+  JobRun here(*cluster, name(1), "2;slot@0:1x2,1x0", {"/bin/true"});
+  ::kill(daemons.at(1), SIGKILL);
+  run_until([&] { return !lines.empty(); });
+  EXPECT_NE(lines.back().find("v1"), std::string::npos) << lines.back();
+  here.launch(*cluster);
+  run_until([&] { return !here.settled.empty(); });
+  EXPECT_TRUE(here.lost.empty());
   EXPECT_EQ(here.ends.size(), 2u);
   end(here);
 }
