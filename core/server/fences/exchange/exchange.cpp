@@ -70,20 +70,24 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs, Signatures& signa
 }
 
 /// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends
-/// well. Neither can have ended well while it is ended: from the question on this node takes no part in the
-/// rival, and from the reply on that node takes none in this one. A node that is in the rival alone, as
-/// that of a process that has left, says nothing about this one, which goes on.
+/// well. Whichever set the participants have in the end, the node that waits in the other one has not begun
+/// this generation of it: so that cannot end well anywhere while it is ended here. A node that is in the rival
+/// alone, as that of a process that has left, says nothing about this one, which another node may have ended
+/// well: the servers agree on its end.
 void Exchanges::end_rivals(const Key& key) {
   const auto own = open_.find(key);
   if (own == open_.end()) return;
   const auto members = own->second.members;
   for (const auto& [rival, node] : cluster_.engine().rivals_of(key.first)) {
-    if (ended_rivals_.find(rival) != nullptr) continue;
-    pass_over(rival);
+    const auto* passed = passed_.find(rival.first);
+    if (passed != nullptr && rival.second <= *passed) continue;
     const bool is_in_both = std::binary_search(members.begin(), members.end(), node);
     const auto ends = [this, key, rival = rival, is_in_both] {
-      ended_rivals_.add(rival, {});
-      if (!is_in_both) return;
+      pass_over(rival);
+      if (!is_in_both) {
+        cluster_.engine().give_up({key.first, key.second, rivals});
+        return cluster_.want_view();
+      }
       // Its members have had that end, and call no more for this one.
       const auto end = cluster_.engine().early_end_of(rival);
       end == Why::lost ? abort(key, status_of(*end)) : withdraw(key);

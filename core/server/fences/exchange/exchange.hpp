@@ -142,8 +142,6 @@ class Exchanges {
   /// The newest generation that ends as a rival, by signature. This node takes part in a forgotten one when
   /// it comes to it.
   Latest<collectives::Signature, collectives::Generation, most_rivals> passed_;
-  /// Those that have ended at the node that was asked: which is asked again where that is forgotten.
-  Latest<Key, std::monostate, most_rivals> ended_rivals_;
   /// The node of a rival of a forgotten one ends it, and the two nodes try again.
   Latest<Key, std::monostate, most_rivals> gone_over_;
   std::set<std::pair<std::string, std::uint32_t>> dead_;  ///< processes of other nodes
