@@ -201,6 +201,33 @@ Schedule leave_while_the_group_is_extended() {
   return out;
 }
 
+/// A server has ended a fence well, and is in the next one, among others, when a server that is still in
+/// the first asks it.
+Schedule fence_behind_a_fence_that_a_member_has_left() {
+  auto out = on(4, 1, 940225087, 5000);
+  out.operations = {
+      {.kind = Kind::invite,
+       .members = {0, 1, 2, 3},
+       .pauses = {us(0), us(0), us(0), us(0)},
+       .group = "group0",
+       .adjusts = true,
+       .target = 1,
+       .answers = std::vector<Answer>(4, Answer::accepts),
+       .decides = true,
+       .timeout = 3},
+      {.kind = Kind::fence_group,
+       .members = {0, 1, 2, 3},
+       .pauses = {us(0), us(509), us(0), us(0)},
+       .group = "group0"},
+      {.kind = Kind::leave, .members = {1}, .pauses = {us(0)}, .group = "group0", .is_loose = true},
+      {.kind = Kind::fence_group,
+       .members = {0, 1, 2, 3},
+       .pauses = {us(0), us(0), us(0), us(0)},
+       .group = "group0"}};
+  out.faults = {{Fault::Kind::node_lost, 0, us(342)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_leaves() {
@@ -215,7 +242,9 @@ std::vector<Found> found_leaves() {
            leave_while_servers_agree_on_its_group()},
           {"those that are left wait in different attempts of the end of a group",
            destruct_while_a_process_that_has_left_ends()},
-          {"a group is there again where its last member has left it", leave_while_the_group_is_extended()}};
+          {"a group is there again where its last member has left it", leave_while_the_group_is_extended()},
+          {"a fence waits behind one that another server has ended well",
+           fence_behind_a_fence_that_a_member_has_left()}};
 }
 
 }  // namespace weft::schedules

@@ -61,7 +61,9 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs, Signatures& signa
     const bool is_fence = open != open_.end() && open->second.procs.operation().is_fence();
     // The sender may not know of a lost node yet: what it takes for a rival follows its own.
     const Key own{rival->own_signature, rival->own_generation};
-    if (is_fence || gone_over_.find(key) != nullptr || gone_over_.find(own) != nullptr)
+    // It may have ended it well, and be in the next operation of that name: these are no rivals.
+    const bool has_taken_part = attempts_of(own.first) >= own.second;
+    if (is_fence || has_taken_part || gone_over_.find(key) != nullptr || gone_over_.find(own) != nullptr)
       return reply(PMIX_SUCCESS, base::encode(RivalReply{RivalReply::Outcome::gone_over}));
     pass_over({rival->own_signature, rival->own_generation});
     withdraw(key);
@@ -71,9 +73,9 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs, Signatures& signa
 
 /// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends
 /// well. Whichever set the participants have in the end, the node that waits in the other one has not begun
-/// this generation of it: so that cannot end well anywhere while it is ended here. A node that is in the rival
-/// alone, as that of a process that has left, says nothing about this one, which another node may have ended
-/// well: the servers agree on its end.
+/// this generation of it: so that cannot end well anywhere while it is ended here. A node that is in the
+/// rival alone, as that of a process that has left, says nothing about this one, which another node may
+/// have ended well: the servers agree on its end.
 void Exchanges::end_rivals(const Key& key) {
   const auto own = open_.find(key);
   if (own == open_.end()) return;
@@ -169,8 +171,12 @@ void Exchanges::ask_for_dead(const Key& key) {
   for (const auto node : nodes) ask(question_about(procs, key.second), node, nullptr);
 }
 
+std::uint64_t Exchanges::attempts_of(const collectives::Signature& signature) const {
+  return cluster_.is_open() ? cluster_.engine().generations().begun(signature) : 0;
+}
+
 std::uint64_t Exchanges::attempts(const Participants& procs) const {
-  return cluster_.is_open() ? cluster_.engine().generations().begun(procs.signature()) : 0;
+  return attempts_of(procs.signature());
 }
 
 void Exchanges::give_up(const Key& key, pmix_status_t why) {

@@ -130,6 +130,7 @@ class Exchanges {
 
  private:
   static FenceName question_about(const Participants& procs, collectives::Generation generation);
+  std::uint64_t attempts_of(const collectives::Signature& signature) const;
   void pass_over(const Key& key);
   void refuse_passed(const Participants& procs);
 
