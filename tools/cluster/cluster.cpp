@@ -233,6 +233,8 @@ void Cluster::receive(std::uint32_t from, channel::MessageType type, const std::
   if (!nspace) return mark_damaged(from);
   if (job == jobs_.end()) return;  // it is over here
   if (!(*job)->take_report(from, type, bytes, std::move(reply))) return mark_damaged(from);
+  const bool may_be_last = type == channel::MessageType::started || type == channel::MessageType::settled;
+  if (!is_limited_ || !may_be_last) return;
   const auto all = nodes_.daemons();
   if (std::none_of(all.begin(), all.end(), [this](auto node) { return waits_for(node); })) lift_limit();
 }
@@ -278,7 +280,7 @@ void Cluster::on_hello(std::uint32_t from, const channel::report::Hello& hello) 
 /// Once: when each daemon is connected, or lost, and nothing that waits for the lost ones goes on.
 void Cluster::tell_if_connected() {
   const auto there = nodes_.count(NodeState::connected), lost = nodes_.count(NodeState::lost);
-  if (is_connected_ || there == 0 || there + lost != nodes_.daemons().size()) return;
+  if (is_connected_ || there == 0 || there + lost != nodes_.count()) return;
   is_connected_ = true;
   watcher_.on_all_connected();
 }

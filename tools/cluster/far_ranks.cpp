@@ -36,13 +36,12 @@ void FarRanks::launch(const channel::order::Launch& launch, const std::function<
   ready();
 }
 
-void FarRanks::signal(int number, const std::vector<Rank>& named, std::function<void()> sent) {
+void FarRanks::signal(int number, const std::vector<Rank>& named) {
   const bool is_end = number == SIGTERM || number == SIGKILL;
   if (!is_launched_) {
     if (is_end && named.empty()) is_canceled_ = true;
     for (const auto node : is_canceled_ ? job_nodes() : std::vector<std::uint32_t>())
       asio::post(loop_, [this, node] { settle(node); });
-    if (sent) asio::post(loop_, sent);
     return;
   }
   if (is_over_) return;
@@ -59,9 +58,7 @@ void FarRanks::signal(int number, const std::vector<Rank>& named, std::function<
     else
       channel_.send({node}, channel::order::Signal{job_.nspace, number, list});
   }
-  channel_.send(all, channel::order::Signal{job_.nspace, number, {}}, [sent = std::move(sent)](bool) {
-    if (sent) sent();
-  });
+  if (!all.empty()) channel_.send(all, channel::order::Signal{job_.nspace, number, {}});
 }
 
 void FarRanks::send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken) {

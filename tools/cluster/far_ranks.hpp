@@ -19,8 +19,8 @@
 
 namespace weft::cluster {
 
-/// Receives what daemons report of a job, about ranks of their own nodes. No function is called from inside a
-/// call of FarRanks.
+/// Receives what daemons report of a job, about ranks of their own nodes. No function is called from inside
+/// an order to FarRanks.
 class FarRanksWatcher {
  public:
   virtual ~FarRanksWatcher() = default;
@@ -56,8 +56,8 @@ class FarRanks {
   /// Down the tree, when all daemons are connected. ready: this server may start ranks of its own.
   void launch(const channel::order::Launch& launch, const std::function<void()>& ready);
   /// For all ranks that have not ended; named: for these only. Before launch() SIGTERM and SIGKILL cancel the
-  /// launch. sent: when the daemons have it; may be empty.
-  void signal(int number, const std::vector<job::Rank>& named = {}, std::function<void()> sent = {});
+  /// launch.
+  void signal(int number, const std::vector<job::Rank>& named = {});
   void send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken);
   void close_output(channel::Stream stream);
   /// The daemons end orphans and forget the job. gone: when they have, or cannot be reached; may be empty.

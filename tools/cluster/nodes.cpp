@@ -7,12 +7,15 @@ namespace weft::cluster {
 
 Nodes::Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own) : own_(own) {
   for (auto& host : hosts) nodes_.push_back({std::move(host)});
+  counts_[static_cast<std::size_t>(NodeState::starting)] = count();
 }
 
 bool Nodes::step(std::uint32_t number, NodeEvent event) {
   auto& node = nodes_[number];
   const auto before = std::exchange(node.state, node_step(node.state, event));
   node.has_reported |= node.state == NodeState::reported;
+  --counts_[static_cast<std::size_t>(before)];
+  ++counts_[static_cast<std::size_t>(node.state)];
   return node.state != before;
 }
 
@@ -27,12 +30,6 @@ std::vector<std::uint32_t> Nodes::reachable() const {
   std::vector<std::uint32_t> out;
   for (const auto number : daemons())
     if (has_reported(number) && !is_lost(number)) out.push_back(number);
-  return out;
-}
-
-std::size_t Nodes::count(NodeState state) const {
-  std::size_t out = 0;
-  for (const auto number : daemons()) out += nodes_[number].state == state ? 1 : 0;
   return out;
 }
 

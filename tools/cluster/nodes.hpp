@@ -3,6 +3,7 @@
 // as a table: state x event -> next state. Nothing of any job.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,7 +61,9 @@ class Nodes {
   std::vector<std::uint32_t> daemons() const;
   /// Those that have said hello and are not lost.
   std::vector<std::uint32_t> reachable() const;
-  std::size_t count(NodeState state) const;
+  /// Of the daemons, not of the launcher's own node.
+  std::size_t count(NodeState state) const noexcept { return counts_[static_cast<std::size_t>(state)]; }
+  std::size_t count() const noexcept { return size() - (own_ ? 1 : 0); }
 
  private:
   struct Node {
@@ -69,6 +72,7 @@ class Nodes {
     bool has_reported = false;
   };
   std::vector<Node> nodes_;
+  std::array<std::size_t, node_states> counts_{};
   std::optional<std::uint32_t> own_;
 };
 

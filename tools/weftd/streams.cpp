@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <vector>
 
@@ -61,10 +62,10 @@ void Streams::await(const SourcePtr& source) {
 void Streams::read_some(const SourcePtr& source) {
   if (!has_credit(*source))
     return;  // another pipe has it; this one goes on when a chunk of its own is written
-  std::string bytes(credit_.chunk, '\0');
-  const auto length = ::read(source->pipe.native_handle(), bytes.data(), bytes.size());
+  std::array<char, chunk_bytes> chunk;
+  const auto length = ::read(source->pipe.native_handle(), chunk.data(), credit_.chunk);
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await(source);
-  bytes.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  std::string bytes(chunk.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
   source->has_ended = bytes.empty();
   send(source, std::move(bytes));
   await(source);
