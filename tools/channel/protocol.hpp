@@ -30,6 +30,7 @@
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
+#include "tools/job/stream.hpp"
 
 namespace weft::channel {
 
@@ -74,8 +75,6 @@ constexpr bool is_of_job(MessageType type) noexcept {
   }
 }
 
-enum class Stream : std::uint8_t { out, error };
-
 namespace order {
 
 /// Bytes for the standard input of those ranks of the node that read it; no bytes: its end.
@@ -108,7 +107,7 @@ void fields(Archive& archive, Signal& message) {
 struct OutputUnwanted {
   static constexpr MessageType type = MessageType::output_unwanted;
   std::string nspace;
-  Stream stream = Stream::out;
+  job::Stream stream = job::Stream::out;
 };
 template <class Archive>
 void fields(Archive& archive, OutputUnwanted& message) {
@@ -191,7 +190,7 @@ struct Output {
   static constexpr MessageType type = MessageType::output;
   std::string nspace;
   job::Rank rank{0};
-  Stream stream = Stream::out;
+  job::Stream stream = job::Stream::out;
   std::string bytes;
 };
 template <class Archive>

@@ -70,7 +70,7 @@ void FarRanks::send_input(std::uint32_t node, const std::string& bytes, std::fun
                 [taken = std::move(taken)](bool) { taken(); });
 }
 
-void FarRanks::close_output(channel::Stream stream) {
+void FarRanks::close_output(job::Stream stream) {
   if (is_launched_ && !is_over_)
     channel_.send(reachable(), channel::order::OutputUnwanted{job_.nspace, stream});
 }

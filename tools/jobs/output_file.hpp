@@ -7,11 +7,12 @@
 #include <string>
 
 #include "tools/job/rank.hpp"
+#include "tools/job/stream.hpp"
 
 namespace weft::jobs {
 
-inline std::string output_file(const std::string& directory, job::Rank rank, bool is_error) {
-  return fmt::format("{}/rank.{}.{}", directory, number(rank), is_error ? "err" : "out");
+inline std::string output_file(const std::string& directory, job::Rank rank, job::Stream stream) {
+  return fmt::format("{}/rank.{}.{}", directory, number(rank), stream == job::Stream::error ? "err" : "out");
 }
 
 }  // namespace weft::jobs

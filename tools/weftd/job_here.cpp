@@ -36,12 +36,7 @@ JobHere::JobHere(Place& place, std::string nspace, std::function<void()> over)
                                send(channel::report::Aborted{nspace_, request});
                              },
                              [this] { step(JobEvent::settled); }})),
-      streams_(
-          place.loop, nspace_,
-          [this](const channel::report::Output& output, const channel::ServerChannel::Done& done) {
-            send(output, done);
-          },
-          [this] { step(JobEvent::drained); }),
+      output_pipes_(place.loop, nspace_, *this, [this] { step(JobEvent::drained); }),
       input_pipes_(place.loop, [this] { send(channel::report::InputUnwanted{nspace_}); }) {}
 
 JobHere::~JobHere() {
@@ -51,6 +46,10 @@ JobHere::~JobHere() {
 template <class Report>
 void JobHere::send(const Report& report, channel::ServerChannel::Done done) {
   place_.channel.send({place_.launcher}, report, std::move(done));
+}
+
+void JobHere::write(const io::Flow& flow, std::string bytes, io::Written written) {
+  send(channel::report::Output{flow.nspace, flow.rank, flow.stream, std::move(bytes)}, std::move(written));
 }
 
 void JobHere::step(JobEvent event) {
@@ -107,14 +106,14 @@ void JobHere::start_ranks(channel::report::Started& report) {
   if (launch.hosts.size() != table.nodes() || place_.node.number() >= table.nodes() || launch.apps.empty())
     throw Stop(exit_status::own_failure, messages::damaged_order());
   change_directory(launch.directory);
-  streams_.set_credit(Streams::credit_of(table.nodes(), table.size()));
+  output_pipes_.set_credit(io::Pipes::credit_of(table.nodes(), table.size()));
   ranks_.plan(launch, table, report.notes);
   ranks_.register_with(place_.server, launch.pmi);
   report.interfaces = ranks_.interfaces();
   const auto failure = ranks_.start([&](Rank rank) {
     return node::LocalRanks::Streams{
-        launch.input.includes(rank) ? input_pipes_.connect(rank) : node::nothing_to_read(),
-        streams_.connect(rank, channel::Stream::out), streams_.connect(rank, channel::Stream::error)};
+        launch.input.includes(rank) ? input_pipes_.connect(rank) : io::nothing_to_read(),
+        output_pipes_.connect(rank, job::Stream::out), output_pipes_.connect(rank, job::Stream::error)};
   });
   for (const Rank rank : ranks_.all())
     if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));
@@ -149,8 +148,7 @@ void JobHere::on_rank_ended(const job::RankEnd& ended) {
   // hide the reason.
   if (!place_.has_launcher) return;
   channel::report::Ended report{nspace_, ended};
-  report.end.written = {streams_.written_bytes(ended.rank, channel::Stream::out),
-                        streams_.written_bytes(ended.rank, channel::Stream::error)};
+  report.end.written = output_pipes_.written_bytes(ended.rank);
   send(report);
 }
 
@@ -161,7 +159,7 @@ void JobHere::tell_settled() {
 void JobHere::end_orphans() {
   input_pipes_.close();
   place_.node.reap_orphans(ranks_);
-  if (streams_.is_drained()) step(JobEvent::drained);
+  if (output_pipes_.is_drained()) step(JobEvent::drained);
 }
 
 }  // namespace weft::weftd

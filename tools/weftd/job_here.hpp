@@ -13,15 +13,15 @@
 #include "tools/channel/launch_order.hpp"
 #include "tools/channel/server_channel.hpp"
 #include "tools/host/server.hpp"
+#include "tools/io/input_pipes.hpp"
+#include "tools/io/pipes.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/node/input_pipes.hpp"
 #include "tools/node/node.hpp"
 #include "tools/weftd/states.hpp"
-#include "tools/weftd/streams.hpp"
 
 namespace weft::weftd {
 
-class JobHere {
+class JobHere final : io::Sink {
  public:
   /// What all jobs of the daemon have in common; outlives them.
   struct Place {
@@ -43,7 +43,7 @@ class JobHere {
   void launch(const channel::order::Launch& launch, const std::optional<messages::Stop>& refusal = {});
   void signal(int number, const std::vector<job::Rank>& named);
   void write_input(const std::string& bytes, channel::Reply taken);
-  void close_output(channel::Stream stream) { streams_.close(stream); }
+  void close_output(job::Stream stream) { output_pipes_.close(stream); }
   /// gone: goes out when the job has been forgotten.
   void end(const std::optional<job::Ending>& ending, channel::Reply gone);
   /// The end of the daemon.
@@ -59,6 +59,8 @@ class JobHere {
   void tell_settled();
   void end_orphans();
   void on_rank_ended(const job::RankEnd& ended);
+  /// What ranks write goes to the launcher.
+  void write(const io::Flow& flow, std::string bytes, io::Written written) override;
   template <class Report>
   void send(const Report& report, channel::ServerChannel::Done done = {});
 
@@ -67,8 +69,8 @@ class JobHere {
   std::function<void()> over_;
   JobState state_ = JobState::awaited;
   node::LocalRanks& ranks_;
-  Streams streams_;
-  node::InputPipes input_pipes_;
+  io::Pipes output_pipes_;
+  io::InputPipes input_pipes_;
   const channel::order::Launch* launch_ = nullptr;  ///< in launch()
   std::optional<messages::Stop> refusal_;
   bool is_launched_ = false;

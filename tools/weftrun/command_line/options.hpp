@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "tools/io/output_tags.hpp"
 #include "tools/job/app.hpp"
 #include "tools/job/input_target.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/mapping.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/placement/distribution.hpp"
-#include "tools/weftrun/command_line/output_tags.hpp"
 
 namespace weft::weftrun {
 
@@ -52,7 +52,7 @@ struct Options {
   std::string output_directory;                    ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;  ///< --timeout
   bool report_bindings = false;
-  OutputTags tags;
+  io::OutputTags tags;
   bool merges_errors = false;  ///< --merge-stderr-to-stdout
   bool quiet = false;
   bool verbose = false;

@@ -100,7 +100,7 @@ void Launcher::do_order(jobs::Action action) {
     case jobs::Action::drain:
       return drain();
     case jobs::Action::finish_undrained:
-      output_->drop_all();
+      output_->drop();
       [[fallthrough]];
     case jobs::Action::finish:
       return finish();
@@ -143,7 +143,7 @@ void Launcher::abandon() {
       messages::left_behind(left, far_ != nullptr ? far_->unsettled() : std::vector<std::string>()));
   input_->close();
   dismiss(std::nullopt);
-  output_->drop_all();
+  output_->drop();
   finish();
 }
 
@@ -229,9 +229,10 @@ void Launcher::on_time_up() {
                                    : messages::timed_out(seconds, job_.ranks().running(), table_.size())));
 }
 
-void Launcher::on_output_drained() {
+void Launcher::on_written() {
   // Posted, since a line that is printed for the job comes by here as well.
-  if (job_.state() == jobs::State::draining) asio::post(loop_, [this] { conclude(); });
+  if (job_.state() == jobs::State::draining && output_->is_drained())
+    asio::post(loop_, [this] { conclude(); });
 }
 
 /// The output of all ranks is written. If some failed and the rest went on, one line is left to print.
@@ -245,10 +246,19 @@ void Launcher::conclude() {
 
 /// Closes the ranks' ends of the stream, so that all is as without weftrun: a rank that writes to a stream
 /// without a reader gets SIGPIPE, and decides.
-void Launcher::on_reader_lost(channel::Stream stream) {
+void Launcher::on_reader_lost(job::Stream stream) {
+  output_->close(stream);
   if (far_ != nullptr) far_->close_output(stream);
-  console_->print_detail(
-      messages::reader_gone(stream == channel::Stream::out ? "standard output" : "standard error"));
+  console_->print_detail(messages::reader_gone(name_of(stream)));
+}
+
+void Launcher::on_write_failed(job::Stream stream, int error) {
+  on_output_lost(name_of(stream), error);
+}
+
+void Launcher::on_output_lost(const std::string& what, int error) {
+  carry_out(
+      job_.raise(jobs::Event::output_lost, exit_status::own_failure, messages::output_lost(what, error)));
 }
 
 void Launcher::print_times() {

@@ -15,20 +15,21 @@
 
 #include "tools/cluster/cluster.hpp"
 #include "tools/host/server.hpp"
+#include "tools/io/input.hpp"
+#include "tools/io/output.hpp"
+#include "tools/io/terminal.hpp"
 #include "tools/jobs/job.hpp"
 #include "tools/node/node.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/weftrun/command_line/options.hpp"
-#include "tools/weftrun/io/console.hpp"
-#include "tools/weftrun/io/input.hpp"
-#include "tools/weftrun/io/output.hpp"
+#include "tools/weftrun/launcher/console.hpp"
 #include "tools/weftrun/launcher/grace_timer.hpp"
 #include "tools/weftrun/launcher/signal_watch.hpp"
 #include "tools/weftrun/plan/plan.hpp"
 
 namespace weft::weftrun {
 
-class Launcher final : cluster::ClusterWatcher, cluster::FarRanksWatcher {
+class Launcher final : cluster::ClusterWatcher, cluster::FarRanksWatcher, io::TerminalWatcher {
  public:
   /// spawner: outlives this object. release: weftrun's own, "0.1.0". transport: between nodes; empty: the
   /// user's, or the best.
@@ -70,8 +71,10 @@ class Launcher final : cluster::ClusterWatcher, cluster::FarRanksWatcher {
   void on_end_signal(int signal);
   void on_relayed_signal(int signal);
   void on_time_up();
-  void on_output_drained();
-  void on_reader_lost(channel::Stream stream);
+  void on_written() override;
+  void on_reader_lost(job::Stream stream) override;
+  void on_write_failed(job::Stream stream, int error) override;
+  void on_output_lost(const std::string& what, int error);
 
   // What the job wants done.
   void carry_out(const jobs::Orders& orders);
@@ -103,14 +106,15 @@ class Launcher final : cluster::ClusterWatcher, cluster::FarRanksWatcher {
   placement::RankTable table_;
   channel::order::Launch launch_;
   asio::io_context loop_{1};
-  std::unique_ptr<Output> output_;
+  std::optional<io::Terminal> terminal_;
+  std::optional<io::Output> output_;
   std::optional<Console> console_;
   std::unique_ptr<node::Node> node_;   // null: no rank runs on weftrun's own machine
   node::LocalRanks* local_ = nullptr;  // of node_
   std::unique_ptr<host::Server> server_;
   std::unique_ptr<cluster::Cluster> cluster_;  // null: the job runs on this node alone
   cluster::FarRanks* far_ = nullptr;           // of cluster_
-  std::unique_ptr<Input> input_;
+  std::unique_ptr<io::Input> input_;
   std::optional<SignalWatch> signals_;
   asio::steady_timer limit_{loop_};
   GraceTimer grace_{loop_};

@@ -36,7 +36,7 @@ void Launcher::show_progress(std::chrono::seconds after) {
 
 void Launcher::on_node_started(std::uint32_t node, const channel::report::Started& report) {
   const auto ranks = table_.ranks_on(node);
-  for (std::size_t i = 0; i < report.pids.size(); ++i) output_->connect_remote(ranks[i]);
+  for (std::size_t i = 0; i < report.pids.size(); ++i) output_->connect_far(ranks[i]);
   interfaces_ = report.interfaces;
   for (const auto& note : report.notes) console_->print(note);
   jobs::Job::Started started{node, report.pids, report.exit_code, {}};
@@ -46,7 +46,8 @@ void Launcher::on_node_started(std::uint32_t node, const channel::report::Starte
 }
 
 void Launcher::on_output(channel::report::Output report, channel::Reply written) {
-  output_->write(report.rank, report.stream, std::move(report.bytes), std::move(written));
+  output_->write({std::move(report.nspace), report.rank, report.stream}, std::move(report.bytes),
+                 [written = std::move(written)](bool) { written(); });
 }
 
 void Launcher::on_ended(const job::RankEnd& ended) {
@@ -77,7 +78,7 @@ void Launcher::on_other_pmix(std::uint32_t node, const std::string& file) {
 
 void Launcher::on_node_lost(std::uint32_t node, const std::string& line) {
   input_->disconnect_node(node);
-  for (const Rank rank : table_.ranks_on(node)) output_->close_remote(rank);
+  for (const Rank rank : table_.ranks_on(node)) output_->close_far(rank);
   carry_out(job_.node_lost(node, line));
 }
 

@@ -48,21 +48,19 @@ jobs::Job::Plan Launcher::plan_of_job() {
 }
 
 void Launcher::make_output() {
-  Output::Events events;
-  events.drained = [this] { on_output_drained(); };
-  events.reader_lost = [this](channel::Stream stream) { on_reader_lost(stream); };
-  events.write_failed = [this](const std::string& what, int error) {
-    carry_out(
-        job_.raise(jobs::Event::output_lost, exit_status::own_failure, messages::output_lost(what, error)));
-  };
-  output_ = std::make_unique<Output>(loop_, options_.output_directory, options_.tags, std::move(events));
+  io::TerminalWatcher& watcher = *this;  // a base that emplace may not see
+  terminal_.emplace(loop_, watcher);
+  const auto here = plan_.own ? table_.ranks_on(*plan_.own).size() : 0;
+  output_.emplace(loop_, *terminal_,
+                  io::Output::Settings{launch_.nspace, options_.output_directory, options_.tags, here},
+                  [this](const std::string& file, int error) { on_output_lost(file, error); });
   console_.emplace(*output_, options_.quiet, options_.verbose);
 }
 
 void Launcher::plan_own_node() {
   for (std::uint32_t r = 0; r < table_.size(); ++r) {
     const Rank rank{r};
-    if (!plan_.own || table_.node_of(rank) != *plan_.own) output_->make_files(rank);
+    if (!plan_.own || table_.node_of(rank) != *plan_.own) output_->prepare_far(rank);
   }
   if (!plan_.own) return;
   node::LocalRanks::Events events;
@@ -112,7 +110,7 @@ void Launcher::start_server() {
 }
 
 void Launcher::make_input() {
-  Input::Others others;
+  io::Input::Others others;
   for (std::uint32_t r = 0; r < table_.size(); ++r) {
     const auto node = table_.node_of(Rank{r});
     if (launch_.input.includes(Rank{r}) && node != plan_.own) others.nodes.insert(node);
@@ -120,7 +118,7 @@ void Launcher::make_input() {
   others.send = [this](std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
     far_->send_input(node, bytes, std::move(taken));
   };
-  input_ = std::make_unique<Input>(loop_, launch_.input, table_.size(), std::move(others));
+  input_ = std::make_unique<io::Input>(loop_, launch_.input, table_.size(), std::move(others));
 }
 
 void Launcher::catch_signals() {

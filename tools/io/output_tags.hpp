@@ -2,7 +2,7 @@
 // What stands in front of each line that ranks write.
 #pragma once
 
-namespace weft::weftrun {
+namespace weft::io {
 
 struct OutputTags {
   bool rank = false;  ///< --tag-output
@@ -10,4 +10,4 @@ struct OutputTags {
   bool any() const noexcept { return rank || time; }
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::io

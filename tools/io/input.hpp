@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// weftrun's standard input on its way to the ranks.
+// Standard input of this process on its way to the ranks of a job.
 //
 // If one rank, of this node, reads, and not from a terminal, it inherits the descriptor, so that the bytes
-// that it does not read are left for the next command of a script. Otherwise weftrun reads and copies, at
-// the pace of the slowest reader, a few buffers ahead of it; a terminal is copied because the ranks are in
+// that it does not read are left for the next command of a script. Otherwise this process reads and copies,
+// at the pace of the slowest reader, a few buffers ahead of it; a terminal is copied because the ranks are in
 // other process groups and may not read it.
 #pragma once
 
@@ -14,11 +14,11 @@
 #include <set>
 #include <string>
 
-#include "tools/node/input_pipes.hpp"
+#include "tools/io/input_pipes.hpp"
+#include "tools/job/input_target.hpp"
 #include "tools/process/fd.hpp"
-#include "tools/weftrun/command_line/options.hpp"
 
-namespace weft::weftrun {
+namespace weft::io {
 
 class Input {
  public:
@@ -35,8 +35,8 @@ class Input {
   /// Descriptor 0 of a rank of this node; close it here once the rank has started. Throws Stop (own_failure).
   process::Fd connect(job::Rank rank);
 
-  /// Starts to copy. After connect() for all ranks, and again when weftrun may have come to the terminal's
-  /// foreground.
+  /// Starts to copy. After connect() for all ranks, and again when the process may have come to the
+  /// terminal's foreground.
   void resume();
 
   /// The rank of this node has ended: the copy does not wait for it any more.
@@ -63,7 +63,7 @@ class Input {
   bool ended_ = false;
   std::size_t unfinished_ = 0;  // buffers that not all receivers have yet
   asio::posix::stream_descriptor source_;
-  node::InputPipes pipes_;
+  InputPipes pipes_;
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::io

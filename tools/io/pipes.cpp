@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftd/streams.hpp"
+#include "tools/io/pipes.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -7,37 +7,49 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
-namespace weft::weftd {
+namespace weft::io {
 namespace {
 
 using job::Rank;
+using job::Stream;
 
 constexpr std::size_t least_chunk = 4096;
 constexpr std::size_t most_window = 1024 * 1024;  // more brings nothing: the reader is the brake then
 
 }  // namespace
 
-Streams::Credit Streams::credit_of(std::size_t nodes, std::size_t ranks) noexcept {
+Pipes::Credit Pipes::credit_of(std::size_t nodes, std::size_t ranks) noexcept {
   const auto share = [](std::size_t of) { return most_credit / std::max<std::size_t>(of, 1); };
   const auto chunk = std::clamp(share(2 * ranks), least_chunk, chunk_bytes);
   return {std::clamp(share(nodes), chunk, most_window), chunk};
 }
 
-Streams::Streams(asio::io_context& loop, std::string nspace, Send send, std::function<void()> drained)
-    : loop_(loop), nspace_(std::move(nspace)), send_(std::move(send)), drained_(std::move(drained)) {}
+Pipes::Pipes(asio::io_context& loop, std::string nspace, Sink& sink, std::function<void()> drained)
+    : loop_(loop), nspace_(std::move(nspace)), sink_(sink), drained_(std::move(drained)) {}
 
-process::Fd Streams::connect(Rank rank, channel::Stream stream) {
+/// What is in flight may come back later.
+Pipes::~Pipes() {
+  for (const auto& [key, source] : sources_) source->pipe.close();
+}
+
+process::Fd Pipes::connect(Rank rank, Stream stream) {
   process::Pipe pipe = process::make_pipe(false, true);
-  auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(loop_), rank, stream});
+  auto source =
+      std::make_shared<Source>(Source{asio::posix::stream_descriptor(loop_), {nspace_, rank, stream}});
   source->pipe.assign(pipe.read.release());
   sources_.emplace(std::pair(rank, stream), source);
   await(source);
   return std::move(pipe.write);
 }
 
-std::uint64_t Streams::written_bytes(Rank rank, channel::Stream stream) const {
+job::WrittenBytes Pipes::written_bytes(Rank rank) const {
+  return {written_bytes(rank, Stream::out), written_bytes(rank, Stream::error)};
+}
+
+std::uint64_t Pipes::written_bytes(Rank rank, Stream stream) const {
   const auto at = sources_.find({rank, stream});
   if (at == sources_.end()) return 0;
   int waiting = 0;
@@ -45,12 +57,12 @@ std::uint64_t Streams::written_bytes(Rank rank, channel::Stream stream) const {
   return at->second->taken_bytes + static_cast<std::uint64_t>(is_known ? waiting : 0);
 }
 
-bool Streams::has_credit(const Source& source) const noexcept {
+bool Pipes::has_credit(const Source& source) const noexcept {
   return source.chunks_in_flight == 0 || in_flight_ + credit_.chunk <= credit_.bytes;
 }
 
-void Streams::await(const SourcePtr& source) {
-  if (source->is_waiting || source->has_ended || !has_credit(*source)) return;
+void Pipes::await(const SourcePtr& source) {
+  if (source->is_waiting || source->has_ended || !source->pipe.is_open() || !has_credit(*source)) return;
   source->is_waiting = true;
   source->pipe.async_wait(asio::posix::stream_descriptor::wait_read,
                           [this, source](const asio::error_code& error) {
@@ -59,7 +71,7 @@ void Streams::await(const SourcePtr& source) {
                           });
 }
 
-void Streams::read_some(const SourcePtr& source) {
+void Pipes::read_some(const SourcePtr& source) {
   if (!has_credit(*source))
     return;  // another pipe has it; this one goes on when a chunk of its own is written
   std::array<char, chunk_bytes> chunk;
@@ -71,42 +83,42 @@ void Streams::read_some(const SourcePtr& source) {
   await(source);
 }
 
-/// No bytes: the end, which is written last. A stream that is closed counts no more, and the reply may come
+/// No bytes: the end, which is written last. A flow that is closed counts no more, and the reply may come
 /// when this object has ended.
-void Streams::send(const SourcePtr& source, std::string bytes) {
+void Pipes::send(const SourcePtr& source, std::string bytes) {
   const auto size = bytes.size();
   source->taken_bytes += size;
   ++source->chunks_in_flight;
   source->bytes_in_flight += size;
   in_flight_ += size;
-  send_({nspace_, source->rank, source->stream, std::move(bytes)}, [this, source, size](bool reached) {
+  sink_.write(source->flow, std::move(bytes), [this, source, size](bool takes_more) {
     if (!source->pipe.is_open()) return;
     --source->chunks_in_flight;
     source->bytes_in_flight -= size;
     in_flight_ -= size;
-    if (!reached) return close_all();
+    if (!takes_more) return close(source->flow.stream);
     if (source->has_ended && source->chunks_in_flight == 0) return remove(source);
     await(source);
   });
 }
 
-void Streams::remove(const SourcePtr& source) {
+void Pipes::remove(const SourcePtr& source) {
   source->pipe.close();
   in_flight_ -= source->bytes_in_flight;
-  sources_.erase({source->rank, source->stream});
-  if (sources_.empty()) drained_();
+  sources_.erase({source->flow.rank, source->flow.stream});
+  if (sources_.empty() && drained_) drained_();
 }
 
-void Streams::close(channel::Stream stream) {
+void Pipes::close(Stream stream) {
   std::vector<SourcePtr> sources;
   for (const auto& [key, source] : sources_)
     if (key.second == stream) sources.push_back(source);
   for (const auto& source : sources) remove(source);
 }
 
-void Streams::close_all() {
-  close(channel::Stream::out);
-  close(channel::Stream::error);
+void Pipes::close_all() {
+  close(Stream::out);
+  close(Stream::error);
 }
 
-}  // namespace weft::weftd
+}  // namespace weft::io

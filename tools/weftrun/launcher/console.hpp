@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "tools/io/output.hpp"
 #include "tools/jobs/orders.hpp"
-#include "tools/weftrun/io/output.hpp"
 
 namespace weft::weftrun {
 
@@ -15,7 +15,7 @@ using jobs::AboutRank;
 class Console {
  public:
   /// output: outlives this object.
-  Console(Output& output, bool quiet, bool verbose) : output_(output), quiet_(quiet), verbose_(verbose) {}
+  Console(io::Output& output, bool quiet, bool verbose) : output_(output), quiet_(quiet), verbose_(verbose) {}
 
   void print(const std::string& line) { output_.print("weftrun: " + line); }
   /// How the job goes: not with --quiet. about: the line comes after all that the rank has written.
@@ -30,7 +30,7 @@ class Console {
   void pass_on(const std::string& line) { output_.print(line); }
 
  private:
-  Output& output_;
+  io::Output& output_;
   bool quiet_, verbose_;
 };
 

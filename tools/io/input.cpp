@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/io/input.hpp"
+#include "tools/io/input.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 
-namespace weft::weftrun {
+namespace weft::io {
 namespace {
 
 using job::Rank;
@@ -65,11 +65,11 @@ Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size
 }
 
 process::Fd Input::connect(Rank rank) {
-  if (!target_.includes(rank)) return node::nothing_to_read();
+  if (!target_.includes(rank)) return nothing_to_read();
   return copies_ ? pipes_.connect(rank) : duplicate(STDIN_FILENO);
 }
 
-/// A background process that reads its terminal is stopped by SIGTTIN, and weftrun with all ranks with it.
+/// A background process that reads its terminal is stopped by SIGTTIN, and with it what waits for it.
 bool Input::in_foreground() const noexcept {
   return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
 }
@@ -146,4 +146,4 @@ void Input::end() {
   source_.close(ignored);
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::io

@@ -14,7 +14,7 @@
 #include "tools/job/rank.hpp"
 #include "tools/process/fd.hpp"
 
-namespace weft::node {
+namespace weft::io {
 
 /// /dev/null, for a rank that gets no input. Throws Stop (own_failure).
 process::Fd nothing_to_read();
@@ -61,4 +61,4 @@ class InputPipes {
   bool is_ending_ = false, is_going_on_ = false;
 };
 
-}  // namespace weft::node
+}  // namespace weft::io

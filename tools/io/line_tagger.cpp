@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/io/line_tagger.hpp"
+#include "tools/io/line_tagger.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <chrono>
 #include <ctime>
 
-namespace weft::weftrun {
+namespace weft::io {
 
 using job::Rank;
 
@@ -66,4 +66,4 @@ void LineTagger::finish(std::string& out) {
   continues_ = false;
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::io

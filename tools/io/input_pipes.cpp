@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/node/input_pipes.hpp"
+#include "tools/io/input_pipes.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 
-namespace weft::node {
+namespace weft::io {
 
 using job::Rank;
 using messages::Stop;
@@ -116,4 +116,4 @@ void InputPipes::close() {
   go_on();
 }
 
-}  // namespace weft::node
+}  // namespace weft::io

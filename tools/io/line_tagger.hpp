@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "tools/io/output_tags.hpp"
 #include "tools/job/rank.hpp"
-#include "tools/weftrun/command_line/output_tags.hpp"
 
-namespace weft::weftrun {
+namespace weft::io {
 
 class LineTagger {
  public:
@@ -35,4 +35,4 @@ class LineTagger {
   bool continues_ = false;  // the line's first piece has been put out
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // --tag-output, --timestamp-output: whole lines, and bounded memory.
-#include "tools/weftrun/io/line_tagger.hpp"
+#include "tools/io/line_tagger.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::weftrun {
+namespace weft::io {
 namespace {
 
 using job::Rank;
@@ -53,4 +53,4 @@ TEST(Tagging, a_line_of_any_length_takes_bounded_memory) {
 }
 
 }  // namespace
-}  // namespace weft::weftrun
+}  // namespace weft::io

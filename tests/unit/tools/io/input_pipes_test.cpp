@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The standard input of ranks: whole, in its order, at the pace of the slowest.
-#include "tools/node/input_pipes.hpp"
+#include "tools/io/input_pipes.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <csignal>
 #include <string>
 
-namespace weft::node {
+namespace weft::io {
 namespace {
 
 using job::Rank;
@@ -127,4 +127,4 @@ TEST_F(InputPipesTest, the_next_may_be_written_from_inside_the_call_that_says_so
 }
 
 }  // namespace
-}  // namespace weft::node
+}  // namespace weft::io

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Standard output and standard error of this process, for the flows of all its jobs.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <memory>
+#include <string>
+
+#include "tools/io/own_stream.hpp"
+
+namespace weft::io {
+
+class TerminalWatcher {
+ public:
+  virtual void on_written() = 0;                        ///< all that has come; may be called again
+  virtual void on_reader_lost(job::Stream stream) = 0;  ///< its reader has closed it. Once
+  virtual void on_write_failed(job::Stream stream, int error) = 0;  ///< for another reason. Once
+
+ protected:
+  ~TerminalWatcher() = default;
+};
+
+class Terminal {
+ public:
+  /// watcher: outlives this object.
+  Terminal(asio::io_context& loop, TerminalWatcher& watcher);
+
+  OwnStream& stream(job::Stream stream) noexcept {
+    return stream == job::Stream::out || !error_ ? *out_ : *error_;
+  }
+  /// A line of this process, on standard error.
+  void print(std::string line) { stream(job::Stream::error).print(std::move(line)); }
+  void drop(const std::string& nspace);
+  bool is_drained(const std::string& nspace) const;
+
+ private:
+  std::unique_ptr<OwnStream> make(asio::io_context& loop, job::Stream stream, TerminalWatcher& watcher);
+
+  std::unique_ptr<OwnStream> out_;
+  std::unique_ptr<OwnStream> error_;  // null where both are one file: a line must not be cut by the other
+};
+
+}  // namespace weft::io
