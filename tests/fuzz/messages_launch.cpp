@@ -98,7 +98,7 @@ void add_launch(Decoders& to) {
   add_order(to, "launch", a_launch());
   add_order(to, "input", order::Input{"j", "bytes"});
   add_order(to, "signal", order::Signal{"j", 15, {Rank{1}, Rank{70000}}});
-  add_order(to, "output_unwanted", order::OutputUnwanted{"j", Stream::error});
+  add_order(to, "output_unwanted", order::OutputUnwanted{"j", job::Stream::error});
   add_order(to, "end_job", order::EndJob{"j", job::Ending{-187, Rank{3}, 7}});
   add_order(to, "daemon_hello", report::Hello{"0.1.0", "a", "contact", 17});
   add_order(to, "started",
@@ -109,7 +109,7 @@ void add_launch(Decoders& to) {
                             "no",
                             {{"libmpi.so.40", "/a/libpmix.so.2", "/b/libpmix.so.2", false, false}}});
   add_order(to, "unreachable", report::Unreachable{{4, 5}, "line", "how"});
-  add_order(to, "output", report::Output{"j", Rank{9}, Stream::error, "bytes"});
+  add_order(to, "output", report::Output{"j", Rank{9}, job::Stream::error, "bytes"});
   add_order(to, "ended", report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}});
   add_order(to, "connected_late", report::ConnectedLate{"j", Rank{2}});
   add_order(to, "aborted", report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}});
