@@ -41,7 +41,6 @@ class Output final : public Sink {
   /// After the end of a rank of this node.
   void check_room(job::Rank rank);
 
-  void print(std::string line) { terminal_.print(std::move(line)); }
   /// Prints a line behind all that a rank has written. written: how much that is, for a rank of another node.
   void print_after(job::Rank rank, std::string line, job::WrittenBytes written);
 

@@ -132,12 +132,6 @@ std::string processors_not_there(const std::vector<unsigned>& missing, const std
       missing.size() == 1 ? "it" : "them", job::ranges(usable)));
 }
 
-std::string not_confined(std::string_view host, int error) {
-  return fmt::format(
-      "--cpu-list: {} does not let weftrun choose its processors: {}; nothing was started there", host,
-      std::strerror(error));
-}
-
 std::string server_failed(std::string_view step, std::string_view reason) {
   return fmt::format(
       "the PMIx server cannot start: {} says {}; nothing was started. Run with --verbose to "

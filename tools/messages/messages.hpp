@@ -52,7 +52,6 @@ std::string no_topology();
 /// --cpu-list names processors of `host` that are missing. usable: those that there are.
 std::string processors_not_there(const std::vector<unsigned>& missing, const std::vector<unsigned>& usable,
                                  std::string_view host);
-std::string not_confined(std::string_view host, int error);
 std::string server_failed(std::string_view step, std::string_view reason);
 /// weftpmi is not at `path`, and this program needs it.
 std::string no_weftpmi(std::string_view path, std::string_view program, int error);

@@ -25,12 +25,12 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-std::vector<unsigned long> affinity_mask(const placement::Binding& binding) {
+std::vector<unsigned long> affinity_mask(const std::vector<unsigned>& processors) {
   constexpr unsigned bits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask;
-  if (binding.processors.empty()) return mask;
-  mask.resize(binding.processors.back() / bits + 1);
-  for (const unsigned processor : binding.processors) mask[processor / bits] |= 1UL << (processor % bits);
+  if (processors.empty()) return mask;
+  mask.resize(processors.back() / bits + 1);
+  for (const unsigned processor : processors) mask[processor / bits] |= 1UL << (processor % bits);
   return mask;
 }
 
@@ -85,8 +85,8 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   const auto ranks = table.ranks_on(home_.node);
   ranks_.assign(ranks.begin(), ranks.end());
   const auto local = static_cast<std::uint32_t>(ranks_.size());
-  confine(launch.processors);
-  const placement::Processors processors = placement::count_processors();
+  read_processors(launch.processors);
+  const placement::Processors processors = placement::count_processors(processors_);
   map_.cores = processors.cores;
   // Virtual nodes share the processors of a machine: the nodes before this one have the first of them.
   std::uint32_t before = 0;
@@ -101,7 +101,7 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   if (is_listed) map_.policy.bind = job::BindTo::core, map_.policy.reason = placement::Reason::listed;
   binding_reason_ = placement::words_for(map_.policy, share, processors.cores);
   if (map_.policy.bind != job::BindTo::none)
-    topology_ = placement::load_topology();
+    load_topology();
   else
     placement::leave_out_plugins();  // the PMIx server loads a topology when a rank has come to it
   map_.bindings = is_listed ? listed_bindings(launch.core_lists)
@@ -114,12 +114,18 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
 }
 
 /// list: --cpu-list as the launch message has it.
-void LocalRanks::confine(const std::string& list) const {
+void LocalRanks::read_processors(const std::string& list) {
   if (list.empty()) return;
   std::string complaint;
   const auto processors = placement::read_processor_list(list, complaint);
   if (!processors) throw Stop(exit_status::own_failure, messages::damaged_order());
-  placement::confine_to(*processors, map_.host);
+  placement::check_allowed(*processors, map_.host);
+  processors_ = *processors;
+}
+
+void LocalRanks::load_topology() {
+  topology_ = placement::load_topology();
+  if (!processors_.empty()) placement::keep_only(topology_.get(), processors_, map_.host);
 }
 
 std::vector<placement::Binding> LocalRanks::listed_bindings(
@@ -226,7 +232,8 @@ process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
   const Variables own = own_variables(index_here);
   const auto envp = make_envp(environment, own);
   const auto argv = pointers(commands_[app].argv);
-  const auto affinity = affinity_mask(map_.bindings[index_here]);
+  const auto& bound = map_.bindings[index_here].processors;
+  const auto affinity = affinity_mask(bound.empty() ? processors_ : bound);
   const Streams streams = connect(rank);
 
   process::SpawnRequest request;

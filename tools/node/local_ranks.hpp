@@ -103,7 +103,8 @@ class LocalRanks {
   std::vector<std::string> description() const;
 
  private:
-  void confine(const std::string& list) const;
+  void read_processors(const std::string& list);
+  void load_topology();
   std::vector<placement::Binding> listed_bindings(const std::vector<std::string>& core_lists) const;
   void name_session_folder(std::vector<std::string>& notes);
   void plan_app(std::size_t app, const std::string& library_path, job::Pmi pmi);
@@ -116,8 +117,9 @@ class LocalRanks {
   asio::io_context& loop_;
   const Home home_;
   Events events_;
-  std::string shared_files_;    // of a virtual node: their folder
-  std::string session_folder_;  // PMIX_NSDIR, if it can be made
+  std::string shared_files_;          // of a virtual node: their folder
+  std::string session_folder_;        // PMIX_NSDIR, if it can be made
+  std::vector<unsigned> processors_;  // --cpu-list; empty: all
   placement::Topology topology_;
   host::JobMap map_;
   std::string binding_reason_;              // for the user

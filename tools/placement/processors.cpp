@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <iterator>
 #include <string>
@@ -82,18 +81,13 @@ Processors count_processors(const std::vector<unsigned>& only) {
   return {static_cast<std::uint32_t>(threads.size()), std::max(1U, count_cores(threads)), count_numa_nodes()};
 }
 
-void confine_to(const std::vector<unsigned>& processors, std::string_view host) {
+void check_allowed(const std::vector<unsigned>& processors, std::string_view host) {
   const auto allowed = allowed_threads();
   std::vector<unsigned> missing;
   std::set_difference(processors.begin(), processors.end(), allowed.begin(), allowed.end(),
                       std::back_inserter(missing));
   if (!missing.empty())
     throw Stop(exit_status::usage, messages::processors_not_there(missing, allowed, host));
-  constexpr unsigned bits = 8 * sizeof(unsigned long);
-  std::vector<unsigned long> mask(processors.back() / bits + 1);
-  for (const unsigned processor : processors) mask[processor / bits] |= 1UL << (processor % bits);
-  if (::syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) != 0)
-    throw Stop(exit_status::own_failure, messages::not_confined(host, errno));
 }
 
 }  // namespace weft::placement

@@ -19,8 +19,7 @@ struct Processors {
 ///   only  the processors to count of those (the operating system's numbers); empty: all
 Processors count_processors(const std::vector<unsigned>& only = {});
 
-/// From now on this process, and what it starts, runs on these processors only. host: its node, for the line.
-/// Throws Stop (usage) where one is not there. Call while the process has one thread.
-void confine_to(const std::vector<unsigned>& processors, std::string_view host);
+/// Throws Stop (usage) where this process may not use one of them. host: its node, for the line.
+void check_allowed(const std::vector<unsigned>& processors, std::string_view host);
 
 }  // namespace weft::placement

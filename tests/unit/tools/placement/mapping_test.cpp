@@ -293,7 +293,7 @@ TEST(ProcessorChoice, leaves_only_these) {
   EXPECT_EQ(processors_in(machine.get()).cores, 3U);
   EXPECT_EQ(processors_of(bind_ranks(machine.get(), 3, {job::BindTo::core, job::MapBy::slot})),
             (Sets{{1}, {2}, {6}}));
-  messages::expect_refusal(messages::refusal_of([] { confine_to({65535}, "a"); }),
+  messages::expect_refusal(messages::refusal_of([] { check_allowed({65535}, "a"); }),
                            "--cpu-list: processor 65535 of a is not there");
   EXPECT_EQ(count_processors({65535}).threads, 1U);  // nothing to count
 }

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// JobRun, second part: what happens here, and what the job wants done.
+#include "tools/weftrun/launcher/job_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "tools/libraries/command_look.hpp"
+#include "tools/messages/stop.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+using job::Rank;
+namespace exit_status = messages::exit_status;
+
+constexpr std::chrono::seconds grace_time{2};
+/// For the kernel to end what has got SIGKILL.
+constexpr std::chrono::seconds last_grace_time{5};
+/// For the end of a process whose connection is lost to be seen, before what follows from it counts.
+constexpr std::chrono::seconds hold_time{2};
+
+}  // namespace
+
+// ---- what the job wants done
+
+void JobRun::carry_out(const jobs::Orders& orders) {
+  for (const auto& order : orders) std::visit([this](const auto& each) { do_order(each); }, order);
+}
+
+void JobRun::do_order(const jobs::Say& order) {
+  if (order.what == jobs::Say::What::detail) return place_.console.print_detail(order.line);
+  order.about ? place_.console.print_result(order.line, *order.about, output_)
+              : place_.console.print_result(order.line);
+}
+
+void JobRun::do_order(const jobs::Announce& order) {
+  server_->announce_job(order.code, launch_.nspace);
+  if (order.code != PMIX_LAUNCH_COMPLETE) return;
+  all_started_ = Clock::now();
+  input_->resume();
+}
+
+void JobRun::do_order(jobs::Action action) {
+  switch (action) {
+    case jobs::Action::nothing:
+      return;
+    case jobs::Action::stop_ranks:
+      return stop_ranks();
+    case jobs::Action::kill_ranks:
+      send(SIGKILL);
+      return start_grace(last_grace_time);
+    case jobs::Action::abandon:
+      return abandon();
+    case jobs::Action::drain:
+      return drain();
+    case jobs::Action::finish_undrained:
+      output_.drop();
+      [[fallthrough]];
+    case jobs::Action::finish:
+      return place_.watcher.on_job_over();
+  }
+}
+
+void JobRun::do_order(const jobs::EndRanks& order) {
+  send(SIGTERM, order.ranks);
+  send(SIGCONT, order.ranks);
+  auto patience = std::make_shared<asio::steady_timer>(place_.loop, grace_time);
+  patience->async_wait([this, patience, ranks = order.ranks](const asio::error_code& error) {
+    if (!error) send(SIGKILL, ranks);
+  });
+}
+
+void JobRun::do_order(const jobs::Hold& order) {
+  order.begins ? hold_.start(hold_time, [this] { carry_out(job_.hold_over()); }) : hold_.cancel();
+}
+
+void JobRun::send(int signal, const std::vector<Rank>& ranks) {
+  if (local_ != nullptr) local_->send(signal, ranks);
+  if (far_ != nullptr) far_->signal(signal, ranks);
+}
+
+void JobRun::stop_ranks() {
+  send(SIGTERM);
+  send(SIGCONT);  // a stopped process cannot obey
+  start_grace(grace_time);
+}
+
+void JobRun::start_grace(std::chrono::seconds time) {
+  grace_.start(time, [this] { carry_out(job_.raise(jobs::Event::grace_over)); });
+}
+
+void JobRun::abandon() {
+  grace_.cancel();
+  std::vector<messages::Where> left;
+  for (const Rank rank : job_.ranks().running()) left.push_back(job_.where(rank));
+  place_.console.print_result(
+      messages::left_behind(left, far_ != nullptr ? far_->unsettled() : std::vector<std::string>()));
+  input_->close();
+  dismiss(std::nullopt);
+  output_.drop();
+  place_.watcher.on_job_over();
+}
+
+void JobRun::drain() {
+  grace_.cancel();
+  input_->close();
+  if (local_ != nullptr) node_->reap_orphans(*local_);  // they may hold the output pipes open
+  server_->announce_end_of_job(launch_.nspace, job_.ending());
+  dismiss(job_.ending());
+  // A time limit holds for a slow reader of weftrun's output too; a limit that has not passed yet goes on.
+  if (time_is_up_) start_grace(grace_time);
+  if (output_.is_drained()) conclude();
+}
+
+/// The job has ended for all daemons. ending: nothing: ranks are left behind.
+void JobRun::dismiss(const std::optional<job::Ending>& ending) {
+  if (far_ != nullptr) far_->end(ending);
+  place_.watcher.on_job_ending();
+}
+
+/// Ranks that do not find their runtime may each run as a job of one, and end well.
+void JobRun::do_order(const jobs::LookForStrangers&) {
+  const auto& interfaces = local_ != nullptr ? local_->interfaces() : interfaces_;
+  for (std::size_t app = 0; !job_.has_connected() && app < std::min(interfaces.size(), launch_.apps.size());
+       ++app) {
+    // A rank that fails right after PMIx_Init may not have been heard of; one with another library never is.
+    if (job_.exit_code() != 0 && interfaces[app].server_pmix.empty()) continue;
+    const auto line = messages::not_of_the_job(launch_.apps[app].argv[0], interfaces[app], table_.size());
+    if (!line.empty()) return place_.console.print_result(line);
+  }
+  if (!other_pmix_.empty()) say_if_library_is_lost();
+}
+
+/// A process of another job may have opened the other library: so a program that would use it must be in
+/// sight.
+void JobRun::say_if_library_is_lost() {
+  const auto& app = launch_.apps[job_.stranger() ? table_.app_of(*job_.stranger()) : 0];
+  const node::Variables& variables = launch_.environment;
+  const auto program = libraries::user_of_pmix(
+      app.argv, node::value_of(variables, "PATH"),
+      {node::value_of(variables, "LD_LIBRARY_PATH"), app.directory.empty() ? "." : app.directory});
+  if (program.empty()) return;
+  const auto ranks = job_.has_connected() ? fmt::format("rank {} did not reach", number(*job_.stranger()))
+                                          : fmt::format("none of the {} ranks reached", table_.size());
+  place_.console.print_result(
+      messages::library_lost(ranks, program, {node::library_file(), other_pmix_, other_pmix_host_}));
+}
+
+// ---- signals, time, output
+
+void JobRun::on_end_signal(int signal) {
+  carry_out(job_.raise(jobs::Event::end_signal, exit_status::signal_base + signal,
+                       messages::ended_by_signal(signal)));
+}
+
+void JobRun::on_relayed_signal(int signal) {
+  // Ranks are in process groups of their own, so the terminal did not stop them.
+  send(signal == SIGTSTP ? SIGSTOP : signal);
+  // Perhaps in the foreground now. Before the ranks there is no reader of the input.
+  if (signal == SIGCONT && job_.all_run()) input_->resume();
+}
+
+void JobRun::on_time_up() {
+  time_is_up_ = true;
+  const double seconds = std::chrono::duration<double>(*limit_).count();
+  carry_out(job_.raise(jobs::Event::time_up, exit_status::timed_out,
+                       is_starting() ? messages::timed_out_at_start(seconds)
+                                     : messages::timed_out(seconds, job_.ranks().running(), table_.size())));
+}
+
+void JobRun::on_written() {
+  // Posted, since a line that is printed for the job comes by here as well.
+  if (job_.state() == jobs::State::draining && output_.is_drained())
+    asio::post(place_.loop, [this] { conclude(); });
+}
+
+/// The output of all ranks is written. If some failed and the rest went on, one line is left to print.
+void JobRun::conclude() {
+  if (const auto summary = job_.take_summary(); !summary.empty()) {
+    place_.console.print_result(summary);
+    if (!output_.is_drained()) return;
+  }
+  carry_out(job_.raise(jobs::Event::output_done));
+}
+
+void JobRun::on_reader_lost(job::Stream stream) {
+  output_.close(stream);
+  if (far_ != nullptr) far_->close_output(stream);
+}
+
+void JobRun::on_output_lost(const std::string& what, int error) {
+  carry_out(
+      job_.raise(jobs::Event::output_lost, exit_status::own_failure, messages::output_lost(what, error)));
+}
+
+void JobRun::print_end() const {
+  if (local_ != nullptr)
+    place_.console.print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",
+                                            local_->count_connected(), local_->all().size(),
+                                            plan_.alone ? "" : " of this node"));
+  place_.console.print_detail(fmt::format("exit status {}", job_.exit_code()));
+}
+
+}  // namespace weft::weftrun

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One job as it runs: tells it what happens to its ranks, here and on other nodes, and to their output, and
+// carries out what it wants done (tools/jobs). Everything here runs on the loop.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/cluster/cluster.hpp"
+#include "tools/host/server.hpp"
+#include "tools/io/input.hpp"
+#include "tools/io/output.hpp"
+#include "tools/jobs/job.hpp"
+#include "tools/node/node.hpp"
+#include "tools/placement/distribution.hpp"
+#include "tools/weftrun/command_line/options.hpp"
+#include "tools/weftrun/launcher/console.hpp"
+#include "tools/weftrun/launcher/grace_timer.hpp"
+#include "tools/weftrun/plan/plan.hpp"
+
+namespace weft::weftrun {
+
+/// May be called from inside a call of JobRun.
+class JobRunWatcher {
+ public:
+  virtual void on_job_ending() = 0;  ///< its daemons have been told; those without another job may leave
+  virtual void on_job_over() = 0;    ///< nothing is left to do for it
+
+ protected:
+  ~JobRunWatcher() = default;
+};
+
+class JobRun final : cluster::FarRanksWatcher {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// What the process has for its jobs; outlives them.
+  struct Place {
+    asio::io_context& loop;
+    Console& console;
+    io::Terminal& terminal;
+    JobRunWatcher& watcher;
+  };
+  /// Throws Stop: its files cannot be made.
+  JobRun(Place place, const Options& options, const Plan& plan);
+
+  // Set-up, in this order (job_run_setup.cpp). Each throws Stop.
+  void plan_here(node::Node& node);  ///< if some of its ranks are on this node
+  void register_with(host::Server& server);
+  void add_to(cluster::Cluster& cluster);  ///< if some are on others
+  /// Its standard input; and from now on its time runs.
+  void begin();
+  /// Starts its ranks; with other nodes when all daemons are connected.
+  void start();
+
+  // What happens to the process.
+  void on_end_signal(int signal);
+  void on_relayed_signal(int signal);
+  void on_written();  ///< the terminal has written all that has come
+  void on_reader_lost(job::Stream stream);
+  void on_output_lost(const std::string& what, int error);
+
+  const std::string& nspace() const noexcept { return launch_.nspace; }
+  /// For the PMIx server; null where no rank is bound here.
+  hwloc_topology_t topology() const noexcept { return local_ ? local_->topology() : nullptr; }
+  bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
+  Clock::time_point all_started() const noexcept { return all_started_; }
+  int exit_code() const noexcept { return job_.exit_code(); }
+  void print_plan() const;  ///< for --verbose
+  void print_end() const;   ///< the same
+
+ private:
+  static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
+                                 const channel::order::Launch& launch);
+  void start_own_ranks();
+  void on_own_rank_ended(const job::RankEnd& ended);
+
+  // Reports of daemons (job_run_nodes.cpp).
+  void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
+  void on_output(channel::report::Output report, channel::Reply written) override;
+  void on_ended(const job::RankEnd& ended) override;
+  void on_connected_late(job::Rank rank) override;
+  void on_aborted(const job::AbortRequest& request) override;
+  void on_input_unwanted(std::uint32_t node) override;
+  void on_node_settled(std::uint32_t node) override;
+  void on_other_pmix(std::uint32_t node, const std::string& file) override;
+  void on_node_lost(std::uint32_t node, const std::string& line) override;
+
+  // What the job wants done.
+  void carry_out(const jobs::Orders& orders);
+  void do_order(const jobs::Say& order);
+  void do_order(const jobs::Announce& order);
+  void do_order(jobs::Action action);
+  void do_order(const jobs::EndRanks& order);
+  void do_order(const jobs::Hold& order);
+  void do_order(const jobs::LookForStrangers&);
+  void say_if_library_is_lost();
+  void send(int signal, const std::vector<job::Rank>& ranks = {});
+  void stop_ranks();
+  void abandon();
+  void drain();
+  void dismiss(const std::optional<job::Ending>& ending);
+  void conclude();
+  void start_grace(std::chrono::seconds time);
+  void on_time_up();
+
+  Place place_;
+  const Plan plan_;
+  const std::optional<std::chrono::milliseconds> limit_;  ///< --timeout
+  const bool goes_on_;                                    ///< --on-failure continue
+  const placement::RankTable table_;
+  channel::order::Launch launch_;
+  jobs::Job job_;
+  io::Output output_;
+  node::Node* node_ = nullptr;
+  node::LocalRanks* local_ = nullptr;  // of node_; null: none of its ranks is here
+  host::Server* server_ = nullptr;
+  cluster::Cluster* cluster_ = nullptr;
+  cluster::FarRanks* far_ = nullptr;  // of cluster_; null: it runs on this node alone
+  std::optional<io::Input> input_;
+  GraceTimer time_, grace_, hold_;
+  std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them
+  std::string other_pmix_, other_pmix_host_;
+  bool time_is_up_ = false;
+  Clock::time_point all_started_;
+};
+
+}  // namespace weft::weftrun

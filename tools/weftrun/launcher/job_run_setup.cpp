@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// JobRun, first part: from the plan to running ranks.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tools/host/launch_info.hpp"
+#include "tools/weftrun/launcher/job_run.hpp"
+#include "tools/weftrun/plan/launch_message.hpp"
+
+namespace weft::weftrun {
+
+using job::Rank;
+
+jobs::Job::Plan JobRun::plan_of(const Options& options, const Plan& plan,
+                                const channel::order::Launch& launch) {
+  jobs::Job::Plan out;
+  for (const auto& node : plan.nodes) out.hosts.push_back(node.name);
+  for (const auto& app : launch.apps) out.programs.push_back(app.argv[0]);
+  out.goes_on = options.on_failure == OnFailure::go_on;
+  out.output_directory = options.output_directory;
+  out.merges_errors = launch.merges_errors;
+  return out;
+}
+
+JobRun::JobRun(Place place, const Options& options, const Plan& plan)
+    : place_(place),
+      plan_(plan),
+      limit_(options.limit),
+      goes_on_(options.on_failure == OnFailure::go_on),
+      table_(plan_.distribution),
+      launch_(launch_message(options, plan_, table_)),
+      job_(plan_of(options, plan_, launch_), table_),
+      output_(place_.loop, place_.terminal,
+              {launch_.nspace, options.output_directory, options.tags,
+               plan_.own ? table_.ranks_on(*plan_.own).size() : 0},
+              [this](const std::string& file, int error) { on_output_lost(file, error); }),
+      time_(place_.loop),
+      grace_(place_.loop),
+      hold_(place_.loop) {
+  for (std::uint32_t r = 0; r < table_.size(); ++r)
+    if (table_.node_of(Rank{r}) != plan_.own) output_.prepare_far(Rank{r});
+}
+
+void JobRun::plan_here(node::Node& node) {
+  node_ = &node;
+  node::LocalRanks::Events events;
+  events.ended = [this](const job::RankEnd& ended) { on_own_rank_ended(ended); };
+  events.connected_late = [this](Rank rank) { on_connected_late(rank); };
+  events.abort = [this](const job::AbortRequest& request) { on_aborted(request); };
+  events.settled = [this] {
+    if (const auto other = local_->other_pmix(); !other.empty()) on_other_pmix(*plan_.own, other);
+    on_node_settled(*plan_.own);
+  };
+  local_ = &node.add(std::move(events));
+  std::vector<std::string> notes;
+  local_->plan(launch_, table_, notes);
+  for (const auto& note : notes) place_.console.print(note);
+}
+
+void JobRun::register_with(host::Server& server) {
+  server_ = &server;
+  if (!local_) return;
+  host::take_launch_info(launch_.nspace,
+                         host::gather_launch_info(launch_.nspace, launch_.apps, host::Servers::left_out));
+  local_->register_with(server, launch_.pmi);
+}
+
+void JobRun::add_to(cluster::Cluster& cluster) {
+  cluster_ = &cluster;
+  far_ = &cluster.add({launch_.nspace, table_, goes_on_}, *this);
+}
+
+void JobRun::begin() {
+  for (const auto& note : notes_on_variables(launch_)) place_.console.print(note);
+  io::Input::Others others;
+  for (std::uint32_t r = 0; r < table_.size(); ++r) {
+    const auto node = table_.node_of(Rank{r});
+    if (launch_.input.includes(Rank{r}) && node != plan_.own) others.nodes.insert(node);
+  }
+  others.send = [this](std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
+    far_->send_input(node, bytes, std::move(taken));
+  };
+  input_.emplace(place_.loop, launch_.input, table_.size(), std::move(others));
+  if (limit_) time_.start(*limit_, [this] { on_time_up(); });
+}
+
+void JobRun::start() {
+  if (far_ == nullptr) {
+    job_.launched();
+    return start_own_ranks();
+  }
+  if (!is_starting()) return;
+  launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, host::Servers::included);
+  cluster_->launch(*far_, launch_, [this] {
+    job_.launched();
+    if (local_ != nullptr) start_own_ranks();
+  });
+}
+
+void JobRun::start_own_ranks() {
+  const auto failure = local_->start([this](Rank rank) {
+    auto output = output_.connect(rank);
+    return node::LocalRanks::Streams{input_->connect(rank), std::move(output.out), std::move(output.error)};
+  });
+  jobs::Job::Started report{.node = *plan_.own};
+  for (const Rank rank : local_->all()) report.pids.push_back(local_->pid(rank));
+  if (launch_.wants_bindings && !failure)
+    for (const auto& line : local_->bindings()) place_.console.print(line);
+  node_->watch(*local_);
+  if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
+  carry_out(job_.started(report));
+}
+
+void JobRun::print_plan() const {
+  place_.console.print_detail(
+      fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));
+  if (local_ == nullptr || !place_.console.is_verbose()) return;
+  for (const auto& line : local_->description()) place_.console.print_detail(line);
+}
+
+}  // namespace weft::weftrun
