@@ -52,6 +52,7 @@ Node::Node(sim::Network& network, const Loop::TimePoint& now, const Place& place
   server::Rooms::Settings settings;
   settings.host_name = host_name_;
   settings.limits.card_bytes = card_bytes;
+  settings.width_of_ends = place.width_of_ends;
   rooms_ = std::make_unique<server::Rooms>(loop_, self_, nullptr, *segment_, tokens_, handlers_, cluster_,
                                            settings);
   rounds_.emplace(*rooms_, watch_);

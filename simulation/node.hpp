@@ -26,6 +26,7 @@ class Node final : server::ClientConnection::Owner {
   struct Place {
     NodeNumber self = 0, nodes = 1;
     mesh::Limits limits{};
+    std::size_t width_of_ends = server::ProcessEnds::tree_width;
   };
   /// A job, as the host of each node registers it: rank r is on node r / ranks_a_node.
   struct Job {

@@ -30,7 +30,8 @@ World::World(const Shape& shape)
       ranks_a_node_(shape.ranks_a_node),
       random_(shape.seed) {
   for (NodeNumber number = 0; number < shape.nodes; ++number)
-    nodes_.push_back(std::make_unique<Node>(network_, now_, Node::Place{number, shape.nodes, shape.limits}));
+    nodes_.push_back(std::make_unique<Node>(
+        network_, now_, Node::Place{number, shape.nodes, shape.limits, shape.width_of_ends}));
   for (const auto& to : nodes_)
     for (const auto& from : nodes_)
       if (to != from) to->add(from->contact());

@@ -26,6 +26,7 @@ class World {
     std::uint32_t nodes = 2, ranks_a_node = 2;
     sim::Parameters network{};
     mesh::Limits limits{};
+    std::size_t width_of_ends = server::ProcessEnds::tree_width;  ///< of the tree down which they are told
     std::uint64_t seed = 1;
   };
   static constexpr const char* nspace = "job";

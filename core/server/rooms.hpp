@@ -25,6 +25,7 @@ struct Rooms {
     std::optional<bool> collects;
     bool host_tells_ends = false;  ///< weft.tells_ends
     std::chrono::milliseconds key_wait{2000};
+    std::size_t width_of_ends = ProcessEnds::tree_width;
     ToolSupport tools;
   };
   Rooms(Loop& loop, const pmix_proc_t& self, const pmix_server_module_t* module, shm::Segment& segment,
@@ -80,7 +81,7 @@ struct Rooms {
               .outputs = outputs,
               .watched_codes = watched_codes,
               .process_sets = process_sets},
-             cluster, exchanges),
+             cluster, exchanges, settings.width_of_ends),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, cluster),

@@ -80,6 +80,7 @@ launch::StartMessage a_start() {
   out.key = base::Secret(std::array<std::byte, launch::StartMessage::key_bytes>{});
   out.transport = "tcp";
   out.contact = std::string("\0\n\xff contact", 11);
+  out.above = {1, std::string("\0 another", 9)};
   out.settings = {"WEFT_FENCE=full", "FI_PROVIDER=a=\n%"};
   out.agent = {launch::Agent::Kind::remote, {"ssh", "-o", "Batch Mode=100%"}, 32, "/opt/we ft/bin/weftd"};
   out.nodes = {{0, "n0"}, {1, "n1"}};
@@ -100,7 +101,7 @@ void add_launch(Decoders& to) {
   add_order(to, "signal", order::Signal{"j", 15, {Rank{1}, Rank{70000}}});
   add_order(to, "output_unwanted", order::OutputUnwanted{"j", job::Stream::error});
   add_order(to, "end_job", order::EndJob{"j", job::Ending{-187, Rank{3}, 7}});
-  add_order(to, "daemon_hello", report::Hello{"0.1.0", "a", "contact", 17});
+  add_order(to, "daemon_hello", report::Hello{{{3, "0.1.0", "a", "contact", 17}}});
   add_order(to, "started",
             report::Started{"j",
                             {1, 2},

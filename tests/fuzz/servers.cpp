@@ -225,7 +225,7 @@ void add_servers(Decoders& to) {
                 {request(RequestType::event, event),
                  request(RequestType::relay, TreeMessage{1, 1, 1, link::encode(event)}),
                  request(RequestType::process_gone, event),
-                 request(RequestType::process_gone, ProcessEnd{link::make_proc("job", 3), false}),
+                 request(RequestType::process_gone, ProcessEnd{1, link::make_proc("job", 3), false, {}}),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, true}),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, false}),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, PMIX_LOCALITY_STRING, false}),

@@ -287,6 +287,7 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   shape.nodes = dice.between(2, bounds.most_nodes);
   shape.ranks_a_node = dice.between(1, bounds.most_ranks_a_node);
   shape.seed = seed;
+  shape.width_of_ends = bounds.width_of_ends;
   shape.network = usual_network();
   shape.network.jitter = dice.one_in(4) ? 0 : dice.one_in(4) ? 200000 : 5000;  // ns
   const auto ranks = shape.nodes * shape.ranks_a_node;

@@ -38,6 +38,8 @@ std::optional<Options> read(int count, char** words, int& status) {
   app.add_option("--operations", bounds.most_operations, "at most, of a schedule")
       ->check(CLI::Range(1, 100000));
   app.add_option("--faults", bounds.most_faults, "at most, of a schedule")->check(CLI::Range(0, 1000));
+  app.add_option("--width", bounds.width_of_ends, "of the tree down which ends of processes are told")
+      ->check(some);
   app.add_flag("--pauses", bounds.draws_pauses, "draws servers that do nothing for a time, too");
   app.add_flag("--plain", bounds.is_plain,
                "where something is lost: no groups whose members do not know each other, no names of groups "
@@ -47,7 +49,8 @@ std::optional<Options> read(int count, char** words, int& status) {
                "prints the schedule of the first seed, and runs it twice: both runs have to be the same");
   app.add_flag("--found", o.runs_found, "runs those that went wrong once");
   app.add_flag("--cost", o.counts_cost,
-               "loses one of --nodes that --operations wait for, and counts messages");
+               "loses one of --nodes that --operations wait for, ends a process of as many nodes, and counts "
+               "messages");
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {
@@ -59,6 +62,14 @@ std::optional<Options> read(int count, char** words, int& status) {
 
 void tell(const Outcome& outcome) {
   for (const auto& violation : outcome.violations) std::printf("  %s\n", violation.c_str());
+}
+
+int count_cost(const Bounds& bounds) {
+  int wrong = cost_of_a_loss(bounds.most_nodes, bounds.most_operations);
+  for (const bool loses_a_server : {false, true})
+    for (const std::uint32_t width : {2u, bounds.width_of_ends})
+      wrong |= cost_of_an_end(bounds.most_nodes, width, loses_a_server);
+  return wrong;
 }
 
 int show(const Options& options) {
@@ -89,8 +100,7 @@ int main(int count, char** words) {
   if (!options) return status;
   ::setenv("WEFT_LOG", "off", 0);  // a line for each loss says nothing here
   if (options->runs_found) return run_found();
-  if (options->counts_cost)
-    return cost_of_a_loss(options->bounds.most_nodes, options->bounds.most_operations);
+  if (options->counts_cost) return count_cost(options->bounds);
   if (options->shows) return show(*options);
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t done = 0, violating = 0;

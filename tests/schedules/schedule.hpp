@@ -97,6 +97,7 @@ struct Schedule {
 struct Bounds {
   std::uint32_t most_nodes = 4, most_ranks_a_node = 3, most_operations = 8;
   std::uint32_t most_faults = 3;
+  std::uint32_t width_of_ends = server::ProcessEnds::tree_width;
   bool draws_pauses = false;
   /// Where something is lost no bootstraps, no names of groups that have ended, no time-outs of collectives.
   bool is_plain = false;
@@ -131,5 +132,9 @@ std::string to_text(const Schedule& schedule);
 /// So many operations wait for one node, which is lost. 0: all of them end with that, for at most four
 /// messages a node, together.
 int cost_of_a_loss(std::uint32_t nodes, std::uint32_t operations);
+
+/// A process ends. 0: each other server hears of it, for one request each, of which no server sends more than
+/// `width`; loses_a_server: also where a server that is to pass it on is lost.
+int cost_of_an_end(std::uint32_t nodes, std::uint32_t width, bool loses_a_server);
 
 }  // namespace weft::schedules

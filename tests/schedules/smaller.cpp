@@ -65,9 +65,10 @@ Schedule shrink(Schedule schedule) {
 }
 
 std::string to_text(const Schedule& schedule) {
-  auto out = fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns{}\n", schedule.shape.nodes,
-                         schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter,
-                         schedule.finalizes ? "; each rank finalizes" : "");
+  auto out =
+      fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns, ends told {} wide{}\n", schedule.shape.nodes,
+                  schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter,
+                  schedule.shape.width_of_ends, schedule.finalizes ? "; each rank finalizes" : "");
   static constexpr const char* kinds[] = {"fence of the job",
                                           "fence of ranks",
                                           "construct",

@@ -3,7 +3,8 @@
 // one byte object. Orders go from the launcher to daemons, reports the other way.
 //
 //   daemon                          launcher
-//   hello, unreachable ------------------>     the daemon's contact; the daemons that it could not start
+//   hello ------------------------------->     contacts, up the tree of agents; each daemon is told of once
+//   unreachable ------------------------->     the daemons that it could not start
 //
 //   of each job, by its namespace:
 //        <------------------------- launch     down a tree: each receiver passes it on (launch_tree.hpp)
@@ -136,17 +137,27 @@ void fields(Archive&, Leave&) {}
 
 namespace report {
 
+/// Daemons that have started: the sender's own, or those below it in the tree of agents.
 struct Hello {
   static constexpr MessageType type = MessageType::hello;
-  std::string version, host, contact;
-  std::int32_t pid = 0;
+  struct Daemon {
+    std::uint32_t node = 0;
+    std::string version, host, contact;
+    std::int32_t pid = 0;
+  };
+  std::vector<Daemon> daemons;
 };
 template <class Archive>
+void fields(Archive& archive, Hello::Daemon& daemon) {
+  archive(daemon.node);
+  archive(daemon.version);
+  archive(daemon.host);
+  archive(daemon.contact);
+  archive(daemon.pid);
+}
+template <class Archive>
 void fields(Archive& archive, Hello& message) {
-  archive(message.version);
-  archive(message.host);
-  archive(message.contact);
-  archive(message.pid);
+  archive(message.daemons);
 }
 
 /// The node's ranks have been started, or why some have not.

@@ -244,7 +244,9 @@ void Cluster::take_report(std::uint32_t from, channel::MessageType type, const s
   switch (type) {
     case channel::MessageType::hello: {
       const auto hello = channel::decode<report::Hello>(bytes);
-      return hello ? on_hello(from, *hello) : mark_damaged(from);
+      if (!hello) return mark_damaged(from);
+      for (const auto& daemon : hello->daemons) on_hello(daemon);
+      return;
     }
     case channel::MessageType::unreachable: {
       const auto unreached = channel::decode<report::Unreachable>(bytes);
@@ -263,8 +265,10 @@ void Cluster::take_report(std::uint32_t from, channel::MessageType type, const s
   }
 }
 
-void Cluster::on_hello(std::uint32_t from, const channel::report::Hello& hello) {
-  if (nodes_.has_reported(from)) return;
+/// A daemon speaks for those that it has started, too.
+void Cluster::on_hello(const channel::report::Hello::Daemon& hello) {
+  const auto from = hello.node;
+  if (!nodes_.is_daemon(from) || nodes_.is_lost(from) || nodes_.has_reported(from)) return;
   watcher_.on_detail(fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
   if (hello.version != setup_.release)
     return mark_lost({from}, messages::other_version(nodes_.host(from), hello.version, setup_.release));

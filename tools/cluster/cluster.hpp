@@ -79,7 +79,7 @@ class Cluster {
  private:
   void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes);
-  void on_hello(std::uint32_t from, const channel::report::Hello& hello);
+  void on_hello(const channel::report::Hello::Daemon& hello);
   void tell_if_connected();
   void on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer);
   void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how,

@@ -22,7 +22,7 @@ namespace {
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-constexpr unsigned format_version = 2;
+constexpr unsigned format_version = 3;
 constexpr std::string_view first_words = "weft start ";
 constexpr std::string_view last_line = "end\n";
 constexpr std::string_view digits = "0123456789abcdef";
@@ -124,9 +124,10 @@ class Lines {
     if (!text || value.size() > most) refuse("it is no text");
     return *std::move(text);
   }
-  std::string bytes(std::string_view word, std::size_t most) {
-    auto bytes = bytes_of(value(word));
-    if (!bytes || bytes->size() > most) refuse(fmt::format("'{}' is not {} bytes at most", word, most));
+  std::string contact(std::string_view hex_digits) const {
+    auto bytes = bytes_of(hex_digits);
+    if (!bytes || bytes->size() > longest_contact)
+      refuse(fmt::format("a contact is not {} bytes at most", longest_contact));
     return *std::move(bytes);
   }
   base::Secret key() {
@@ -185,6 +186,11 @@ NodeName read_node(const Lines& lines, std::string_view value, std::uint32_t ser
   return node;
 }
 
+StartMessage::Above read_above(const Lines& lines, std::string_view value, std::uint32_t servers) {
+  const auto [number, contact] = split(value);
+  return {lines.number(number, servers - 1), lines.contact(contact)};
+}
+
 Agent read_agent(Lines& lines) {
   Agent agent;
   const auto [kind, arity] = split(lines.value("agent"));
@@ -240,6 +246,7 @@ base::SecretText encode(const StartMessage& message, std::string_view release) {
     text += digits[static_cast<unsigned>(byte) & 15];
   }
   add(fmt::format("\ntransport {}\ncontact {}\n", escaped(message.transport), hex(message.contact)));
+  if (message.above) add(fmt::format("above {} {}\n", message.above->number, hex(message.above->contact)));
   for (const auto& setting : message.settings) add(fmt::format("setting {}\n", escaped(setting)));
   add(fmt::format("agent {} {}\n", job::name_in(kinds, message.agent.kind), message.agent.arity));
   for (const auto& word : message.agent.words) add(fmt::format("word {}\n", escaped(word)));
@@ -260,7 +267,8 @@ StartMessage decode_start_message(std::string_view text, std::string_view own_re
   message.launcher = read_node(lines, lines.value("launcher"), message.servers);
   message.key = lines.key();
   message.transport = lines.text("transport");
-  message.contact = lines.bytes("contact", longest_contact);
+  message.contact = lines.contact(lines.value("contact"));
+  if (const auto above = lines.value_if("above")) message.above = read_above(lines, *above, message.servers);
   read_settings(lines, message);
   message.agent = read_agent(lines);
   message.audience = lines.named(lines.value("audience"), audiences);

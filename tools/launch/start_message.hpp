@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,9 +34,16 @@ struct StartMessage {
   std::string nspace;         ///< of the servers of this launch
   std::uint32_t servers = 0;  ///< of this launch, the launcher among them
   NodeName launcher;
-  base::Secret key;                   ///< key_bytes
-  std::string transport;              ///< as WEFT_TRANSPORT; empty: the daemon chooses
-  std::string contact;                ///< the launcher's weft.contact, bytes
+  base::Secret key;       ///< key_bytes
+  std::string transport;  ///< as WEFT_TRANSPORT; empty: the daemon chooses
+  std::string contact;    ///< the launcher's weft.contact, bytes
+  /// The server that has started the receiver, where it is not the launcher.
+  struct Above {
+    std::uint32_t number = 0;
+    std::string contact;  ///< as the launcher's
+    bool operator==(const Above&) const = default;
+  };
+  std::optional<Above> above;
   std::vector<std::string> settings;  ///< of the launcher's environment: server_settings()
   Agent agent;                        ///< starts the daemons of the receiver's part of the tree
   Audience audience = Audience::one;

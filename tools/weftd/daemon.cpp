@@ -81,6 +81,12 @@ void Daemon::start_server() {
                        [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,
                               const channel::Reply& reply) { receive(from, type, bytes, reply); },
                        [this](std::uint32_t node, const std::string& why) { on_node_lost(node, why); }});
+  hellos_.emplace(*channel_, message_.launcher.number,
+                  message_.above ? message_.above->number : message_.launcher.number);
+  if (message_.above)
+    channel_->add_contact(message_.above->contact, [this](bool is_right) { hellos_->begin(is_right); });
+  else
+    hellos_->begin(true);
   place_.emplace(JobHere::Place{loop_, node_, *server_, *channel_, message_.launcher.number});
 }
 
@@ -100,7 +106,9 @@ void Daemon::start_subtree() {
                       },
                       [this] { loop_.stop(); }},
                   self_.host);
-  agents_->start(message_, release_);
+  auto message = message_;
+  message.above = {self_.number, channel_->contact()};
+  agents_->start(message, release_);
 }
 
 void Daemon::await_end_of_input() {
@@ -132,7 +140,21 @@ void Daemon::beat() {
 }
 
 void Daemon::send_hello() {
-  send_report(channel::report::Hello{release_, self_.host, channel_->contact(), ::getpid()});
+  hellos_->add({{self_.number, release_, self_.host, channel_->contact(), ::getpid()}});
+}
+
+/// Of a daemon that this one has started: of its own, and of those below it.
+void Daemon::pass_on_hello(std::uint32_t from, const std::string& bytes) {
+  const auto is_below = [this](std::uint32_t number) {
+    return std::any_of(message_.nodes.begin(), message_.nodes.end(),
+                       [number](const auto& node) { return node.number == number; });
+  };
+  auto hello = channel::decode<channel::report::Hello>(bytes);
+  if (!hello || !is_below(from)) return;
+  // The reply goes out when the contact is known here.
+  for (const auto& daemon : hello->daemons)
+    if (daemon.node == from) channel_->add_contact(daemon.contact, [](bool) {});
+  hellos_->add(std::move(hello->daemons));
 }
 
 template <class Report>
@@ -149,6 +171,10 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
     reply();
     if (const auto read = channel::decode<channel::order::Launch>(bytes)) launch(from, *read, bytes);
     return;
+  }
+  if (type == channel::MessageType::hello) {
+    reply();
+    return pass_on_hello(from, bytes);
   }
   if (from != message_.launcher.number) return reply();
   has_heard_launcher_ = true;

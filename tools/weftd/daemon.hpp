@@ -19,6 +19,7 @@
 #include "tools/launch/agents.hpp"
 #include "tools/launch/start_message.hpp"
 #include "tools/node/node.hpp"
+#include "tools/weftd/hellos.hpp"
 #include "tools/weftd/job_here.hpp"
 
 namespace weft::weftd {
@@ -40,6 +41,7 @@ class Daemon {
   void await_signal();
   void beat();
   void send_hello();
+  void pass_on_hello(std::uint32_t from, const std::string& bytes);
 
   // Orders of the launcher.
   void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
@@ -70,7 +72,8 @@ class Daemon {
   node::Node node_;
   std::optional<host::Server> server_;
   std::optional<channel::ServerChannel> channel_;
-  std::optional<launch::Agents> agents_;                  // of the daemons that this daemon has started
+  std::optional<launch::Agents> agents_;  // of the daemons that this daemon has started
+  std::optional<Hellos> hellos_;
   std::optional<JobHere::Place> place_;                   // with whether there is a launcher
   std::map<std::string, std::unique_ptr<JobHere>> jobs_;  // by namespace
   std::set<std::string> canceled_;  // jobs that have ended here before their launch message came

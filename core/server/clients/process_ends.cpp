@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/clients/process_ends.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace weft::server {
 
 using store::Local;
 
-ProcessEnds::ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges)
-    : rooms_(rooms), cluster_(cluster), exchanges_(exchanges) {
-  cluster_.on(RequestType::process_gone, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+ProcessEnds::ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges, std::size_t width)
+    : rooms_(rooms), cluster_(cluster), exchanges_(exchanges), width_(width) {
+  cluster_.on(RequestType::process_gone, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto end = base::decode<ProcessEnd>(body);
-    // A server speaks for the processes of its own node.
-    const auto nodes = end ? rooms_.jobs.nodes_of({end->proc}) : std::vector<NodeNumber>();
-    const bool is_its_own = end && (nodes.empty() || nodes.front() == from);
-    if (is_its_own) remote_process_ended(*end, from);
-    reply(is_its_own ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
+    if (!end || !take(*end)) return reply(PMIX_ERR_BAD_PARAM, {});
+    pass_on(*end, end->below, std::shared_ptr<void>(nullptr, [reply](void*) { reply(PMIX_SUCCESS, {}); }));
   });
 }
 
@@ -36,7 +36,7 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
   // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their
   // calls fail.
   if (how == How::died) {
-    tell_other_nodes({proc, true}, job);
+    tell_other_nodes(job, proc, true);
     rooms_.events.announce_loss(proc);
   }
   state.store(has_finalized ? Local::finalized : Local::gone, std::memory_order_release);  // LO.S1 -> S2
@@ -63,11 +63,40 @@ void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
 
 // ---- of and for other nodes
 
-void ProcessEnds::tell_other_nodes(const ProcessEnd& end, const Job& job) {
-  const auto body = base::encode(end);
-  for (const auto node : job.nodes)
-    if (node != cluster_.self() && cluster_.servers().is_there(node))
-      cluster_.send(node, RequestType::process_gone, body, nullptr);
+void ProcessEnds::tell_other_nodes(const Job& job, const pmix_proc_t& proc, bool is_loss) {
+  pass_on({cluster_.self(), proc, is_loss}, job.nodes, nullptr);
+}
+
+/// False: no server says such a thing.
+bool ProcessEnds::take(const ProcessEnd& end) {
+  const auto is_other = [this](NodeNumber node) {
+    return node < cluster_.servers().count() && node != cluster_.self();
+  };
+  const auto nodes = rooms_.jobs.nodes_of({end.proc});
+  const bool is_of_node = nodes.empty() || nodes.front() == end.node;
+  if (!is_of_node || !is_other(end.node) || !std::all_of(end.below.begin(), end.below.end(), is_other))
+    return false;
+  remote_process_ended(end);
+  return true;
+}
+
+/// Each of some servers gets an equal part of the rest. Where one is lost, or does not take it, this server
+/// tells those below itself: they may hear of it twice.
+void ProcessEnds::pass_on(const ProcessEnd& end, const std::vector<NodeNumber>& below,
+                          const std::shared_ptr<void>& told) {
+  std::vector<NodeNumber> there;
+  for (const auto node : below)
+    if (node != cluster_.self() && cluster_.servers().is_there(node)) there.push_back(node);
+  const auto each = (there.size() + width_ - 1) / width_;
+  for (std::size_t at = 0; at < there.size(); at += each) {
+    const auto part = std::min(each, there.size() - at);
+    std::vector<NodeNumber> rest(there.begin() + at + 1, there.begin() + at + part);
+    auto body = base::encode(ProcessEnd{end.node, end.proc, end.is_loss, rest});
+    cluster_.send(there[at], RequestType::process_gone, std::move(body),
+                  [this, end, rest = std::move(rest), told](pmix_status_t status, Bytes) {
+                    if (status != PMIX_SUCCESS) pass_on(end, rest, told);
+                  });
+  }
 }
 
 void ProcessEnds::tell_of_absentees(const Job& job) {
@@ -78,13 +107,13 @@ void ProcessEnds::tell_of_absentees(const Job& job) {
   for (std::uint32_t i = 0; i < view.local_count() && !has_clients; ++i)
     has_clients = view.local(i).pid.load(std::memory_order_relaxed) != 0;
   if (!has_clients) return;
-  for (const auto rank : found->second) tell_other_nodes({link::make_proc(job.nspace, rank), false}, job);
+  for (const auto rank : found->second) tell_other_nodes(job, link::make_proc(job.nspace, rank), false);
   absentees_.erase(found);
 }
 
-void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server) {
+void ProcessEnds::remote_process_ended(const ProcessEnd& end) {
   if (!exchanges_.process_died(end.proc)) return;
-  if (end.is_loss) rooms_.events.announce_death(end.proc, server);
+  if (end.is_loss) rooms_.events.announce_death(end.proc, end.node);
   rooms_.groups.table().settle();
   rooms_.bootstraps.lose(end.proc, PMIX_ERR_PROC_ABORTED);
   rooms_.memberships.lose(end.proc);
@@ -99,7 +128,7 @@ void ProcessEnds::node_lost(const Cluster::Lost& lost) {
   rooms_.jobs.each([&](const Job& job) {
     for (const auto rank : job.view().ranks_on(node)) {
       const auto proc = link::make_proc(job.nspace, rank);
-      remote_process_ended({proc, !lost.has_left}, node);
+      remote_process_ended({node, proc, !lost.has_left});
       // One that has died before was invited since, and its server would have answered for it.
       rooms_.invitations.lose(proc);
     }

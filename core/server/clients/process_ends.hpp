@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,17 +20,19 @@
 
 namespace weft::server {
 
-/// From server to server: a process of the sender's node has ended.
+/// From server to server, down a tree: a process has ended.
 struct ProcessEnd {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
+  NodeNumber node = 0;  ///< of the process
   pmix_proc_t proc{};
   /// The process was connected, and has not finalized. False: its host has taken it away, and tells others of
   /// it what there is to tell.
   bool is_loss = false;
+  std::vector<NodeNumber> below{};  ///< the receiver tells these
 };
 template <class Archive>
 void fields(Archive& archive, ProcessEnd& m) {
-  archive(m.proc, m.is_loss);
+  archive(m.node, m.proc, m.is_loss, m.below);
 }
 
 class ProcessEnds {
@@ -52,7 +55,10 @@ class ProcessEnds {
     WatchedCodes& watched_codes;
     ProcessSets& process_sets;
   };
-  ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges);
+  /// A server tells so many others of an end, and these the rest: of up to 33 nodes each is told by the
+  /// server of the process, before all that this server says later.
+  static constexpr std::size_t tree_width = 32;
+  ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges, std::size_t width = tree_width);
 
   /// The connection of a client or tool has ended, for whatever reason: its open requests end without a
   /// reply. Its process may have ended before, or not yet.
@@ -73,7 +79,7 @@ class ProcessEnds {
   void tell_of_absentees(const Job& job);
 
   /// Another node's server says that a process there has ended, or that server is lost.
-  void remote_process_ended(const ProcessEnd& end, NodeNumber server);
+  void remote_process_ended(const ProcessEnd& end);
   /// The server of a node is lost, or has left, and all processes of the node with it.
   void node_lost(const Cluster::Lost& lost);
 
@@ -82,11 +88,16 @@ class ProcessEnds {
 
  private:
   void tell_groups(const pmix_proc_t& proc, pmix_status_t status);
-  void tell_other_nodes(const ProcessEnd& end, const Job& job);
+  void tell_other_nodes(const Job& job, const pmix_proc_t& proc, bool is_loss);
+  bool take(const ProcessEnd& end);
+  /// told: goes when the last server below has been told, or is lost.
+  void pass_on(const ProcessEnd& end, const std::vector<NodeNumber>& below,
+               const std::shared_ptr<void>& told);
 
   const Rooms rooms_;
   Cluster& cluster_;
   Exchanges& exchanges_;
+  const std::size_t width_;
   /// By namespace: ranks that the host has taken away, of which other nodes have not heard.
   std::map<std::string, std::vector<std::uint32_t>> absentees_;
 };

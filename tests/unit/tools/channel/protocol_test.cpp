@@ -46,7 +46,7 @@ std::vector<std::string> one_of_each() {
           encode(order::OutputUnwanted{"j", job::Stream::error}),
           encode(order::EndJob{"j", job::Ending{-187, Rank{3}, 7}}),
           encode(order::Leave{}),
-          encode(report::Hello{"0.1.0", "a", "contact", 17}),
+          encode(report::Hello{{{3, "0.1.0", "a", "contact", 17}}}),
           encode(report::Started{"j", {1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
           encode(report::Unreachable{{4, 5}, "line", "how"}),
           encode(report::Output{"j", Rank{9}, job::Stream::error, "bytes"}),

@@ -22,6 +22,7 @@ inline StartMessage message_for(std::size_t nodes) {
   message.key = base::Secret(key);
   message.transport = "ucx:tcp";
   message.contact = std::string("\0\n\xff contact", 11);
+  message.above = {static_cast<std::uint32_t>(nodes), std::string("\0 another", 9)};
   message.settings = {"WEFT_FENCE=full", "UCX_TLS=", "FI_PROVIDER=a=\n%"};
   message.agent = {Agent::Kind::remote, {"ssh", "-o", "Batch Mode=100%"}, 32, "/opt/we ft/bin/weftd"};
   for (std::size_t i = 0; i < nodes; ++i)
