@@ -29,6 +29,20 @@ Result<void*> load(const Module& module, const std::function<std::string()>& xml
   return module.load_topology(nullptr, Origin::this_node);
 }
 
+/// cpuset_of: makes the processors with the module.
+template <class CpusetOf>
+Result<std::string> locality_with(const CpusetOf& cpuset_of) {
+  const auto processors = local_processors();
+  if (!processors) return fail(processors.error());
+  const Module& module = **load_module();
+  const Result<void*> cpuset = cpuset_of(module);
+  if (!cpuset) return fail(cpuset.error());
+  const auto text = module.locality(*processors, *cpuset);
+  module.destroy_cpuset(*cpuset);
+  if (!text) return fail(text.error());
+  return std::string(source_name) + ":" + *text;
+}
+
 }  // namespace
 
 void set_local_xml_source(std::function<std::string()> source) {
@@ -60,16 +74,14 @@ Result<const void*> local_processors() {
   return here.processors = *processors;
 }
 
+Result<std::string> locality_of(std::string_view cpuset) {
+  const auto list = without_source(cpuset);
+  if (!list) return fail(list.error());
+  return locality_with([&](const Module& module) { return module.parse_cpuset(*list); });
+}
+
 Result<std::string> own_locality() {
-  const auto processors = local_processors();
-  if (!processors) return fail(processors.error());
-  const Module& module = **load_module();
-  const auto cpuset = module.current_cpuset(false);
-  if (!cpuset) return fail(cpuset.error());
-  const auto text = module.locality(*processors, *cpuset);
-  module.destroy_cpuset(*cpuset);
-  if (!text) return fail(text.error());
-  return std::string(source_name) + ":" + *text;
+  return locality_with([](const Module& module) { return module.current_cpuset(false); });
 }
 
 bool is_local(const void* topology) noexcept {

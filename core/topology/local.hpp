@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/topology/loader.hpp"
 
@@ -22,6 +23,10 @@ Result<void*> local_topology();
 /// The topology of this node, or one without devices if none is loaded yet: for localities, and never handed
 /// out.
 Result<const void*> local_processors();
+
+/// The locality string, with the name of its source, of the processors of a PMIX_CPUSET string of this node.
+/// Errors: not_supported (no module, another source), invalid (malformed, no processor of this node), os.
+Result<std::string> locality_of(std::string_view cpuset);
 
 /// The locality string, with the name of its source, of all processors where the calling thread may run.
 /// Errors: not_supported (no module), os.

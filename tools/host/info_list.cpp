@@ -15,8 +15,7 @@ using job::Rank;
 InfoList::~InfoList() {
   for (auto& info : infos_) {
     if (info.value.type == PMIX_BYTE_OBJECT) base::wipe(info.value.data.bo.bytes, info.value.data.bo.size);
-    // A topology is the caller's; everything else was allocated here.
-    if (info.value.type != PMIX_TOPO) PMIX_INFO_DESTRUCT(&info);
+    PMIX_INFO_DESTRUCT(&info);
   }
 }
 
@@ -151,12 +150,6 @@ void InfoList::add_procs(const char* key, const std::vector<pmix_proc_t>& value)
   std::copy(value.begin(), value.end(), procs);
   *array = {PMIX_PROC, value.size(), procs};
   take_array(key, array);
-}
-
-void InfoList::add_topology(const char* key, pmix_topology_t* value) {
-  auto& info = next(key);
-  info.value.type = PMIX_TOPO;
-  info.value.data.topo = value;
 }
 
 void InfoList::add_array(const char* key, InfoList inner) {

@@ -38,8 +38,6 @@ class InfoList {
   void add_pointer(const char* key, void* value);
   void add_strings(const char* key, const std::vector<std::string>& value);  ///< as an array
   void add_procs(const char* key, const std::vector<pmix_proc_t>& value);
-  /// `value` and its topology stay the caller's; this list does not free them.
-  void add_topology(const char* key, pmix_topology_t* value);
   /// Adds one PMIX_DATA_ARRAY of PMIX_INFO; takes the entries of `inner`.
   void add_array(const char* key, InfoList inner);
 

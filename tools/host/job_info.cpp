@@ -10,6 +10,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "tools/job/ranges.hpp"
 #include "tools/messages/messages.hpp"
 
 namespace weft::host {
@@ -60,7 +61,7 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
   infos.add_bool(PMIX_JOB_RECOVERABLE, map.is_recoverable);
   if (!map.session_folder.empty()) infos.add_string("weft.tmpdir", map.session_folder);
-  if (map.policy.bind == job::BindTo::none) infos.add_bool("weft.unbound", true);
+  infos.add_bool("weft.localities", true);
 }
 
 InfoList session_level(const JobMap& map) {
@@ -102,11 +103,10 @@ InfoList app_level(const JobMap& map, std::size_t a) {
   return infos;
 }
 
-InfoList rank_level(Rank rank, const Locality& locality) {
+InfoList rank_level(Rank rank, const std::vector<unsigned>& processors) {
   InfoList infos;
   infos.add_rank(PMIX_RANK, rank);  // first: the rank that the others belong to
-  if (!locality.cpuset.empty()) infos.add_string(PMIX_CPUSET, locality.cpuset);
-  if (!locality.locality.empty()) infos.add_string(PMIX_LOCALITY_STRING, locality.locality);
+  infos.add_string(PMIX_CPUSET, "hwloc:" + job::ranges(processors));
   return infos;
 }
 
@@ -164,17 +164,16 @@ std::string rank_list(const JobMap& map) {
   return list;
 }
 
-InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, const std::string& node_map,
-                  const std::string& proc_map) {
+InfoList job_info(const JobMap& map, const std::string& node_map, const std::string& proc_map) {
   InfoList infos;
   add_job_level(infos, map, node_map, proc_map);
   infos.add_array(PMIX_SESSION_INFO_ARRAY, session_level(map));
   infos.add_array(PMIX_NODE_INFO_ARRAY, node_level(map));
   for (std::size_t a = 0; a < map.apps.size(); ++a) infos.add_array(PMIX_APP_INFO_ARRAY, app_level(map, a));
-  if (localities.empty()) return infos;
   const auto ranks = map.local_ranks();
-  for (std::size_t i = 0; i < ranks.size() && i < localities.size(); ++i)
-    infos.add_array(PMIX_PROC_INFO_ARRAY, rank_level(ranks[i], localities[i]));
+  for (std::size_t i = 0; i < ranks.size() && i < map.bindings.size(); ++i)
+    if (!map.bindings[i].processors.empty())
+      infos.add_array(PMIX_PROC_INFO_ARRAY, rank_level(ranks[i], map.bindings[i].processors));
   return infos;
 }
 

@@ -38,15 +38,10 @@ struct JobMap {
   std::size_t app_of(job::Rank rank) const noexcept;
   job::Rank first_rank_of(std::size_t app) const noexcept;
   std::uint32_t nodes() const noexcept;
-  /// The ranks of this node, ascending: `bindings`, localities and PMIX_LOCAL_RANK are in this order.
+  /// The ranks of this node, ascending: `bindings` and PMIX_LOCAL_RANK are in this order.
   std::vector<job::Rank> local_ranks() const;
   /// This node has more ranks than slots, or than processors.
   bool is_oversubscribed() const;
-};
-
-/// The identity of one bound rank, made by the PMIx server's own generators. Empty strings: not bound.
-struct Locality {
-  std::string cpuset, locality;
 };
 
 /// The arguments of PMIx_generate_regex and PMIx_generate_ppn: "a,b,c" and "0,1;2,3;4".
@@ -55,9 +50,7 @@ std::string rank_list(const JobMap& map);
 
 /// The infos of a job: the same on every node but for the arrays of the node and of its ranks, which hold
 /// only what does not follow from the map (docs/design/nodes.md): the server derives everything else.
-/// localities: one for each rank of this node; empty if ranks are not bound. node_map, proc_map: from
-/// PMIx_generate_* of the lists above.
-InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, const std::string& node_map,
-                  const std::string& proc_map);
+/// node_map, proc_map: from PMIx_generate_* of the lists above.
+InfoList job_info(const JobMap& map, const std::string& node_map, const std::string& proc_map);
 
 }  // namespace weft::host

@@ -21,34 +21,6 @@ namespace {
 using job::Rank;
 namespace exit_status = messages::exit_status;
 
-/// The library's text for a set of processors; empty if it has none.
-std::string generated(pmix_status_t (*generate)(const pmix_cpuset_t*, char**), hwloc_bitmap_t bits) {
-  char source[] = "hwloc";
-  pmix_cpuset_t cpuset;
-  cpuset.source = source;
-  cpuset.bitmap = bits;
-  char* text = nullptr;
-  if (generate(&cpuset, &text) != PMIX_SUCCESS || text == nullptr) return {};
-  std::string result(text);
-  std::free(text);
-  return result;
-}
-
-/// The localities of ranks that are bound; the library makes those of other ranks (`weft.unbound`).
-std::vector<Locality> localities_of(const JobMap& map) {
-  std::vector<Locality> localities;
-  if (map.policy.bind == job::BindTo::none) return localities;
-  hwloc_bitmap_t bits = hwloc_bitmap_alloc();
-  for (const auto& binding : map.bindings) {
-    hwloc_bitmap_zero(bits);
-    for (const unsigned processor : binding.processors) hwloc_bitmap_set(bits, processor);
-    localities.push_back({generated(&PMIx_server_generate_cpuset_string, bits),
-                          generated(&PMIx_server_generate_locality_string, bits)});
-  }
-  hwloc_bitmap_free(bits);
-  return localities;
-}
-
 using Generator = pmix_status_t (*)(const char*, char**);
 
 std::string map_text(Generator generate, const std::string& input, const char* step) {
@@ -111,7 +83,7 @@ void Namespace::leave() noexcept {
 void Namespace::register_map(const JobMap& map) {
   const auto node_map = map_text(&PMIx_generate_regex, node_list(map), "PMIx_generate_regex");
   const auto proc_map = map_text(&PMIx_generate_ppn, rank_list(map), "PMIx_generate_ppn");
-  auto infos = job_info(map, localities_of(map), node_map, proc_map);
+  auto infos = job_info(map, node_map, proc_map);
   const auto name = name_of_rank(Rank{0});
   require(PMIx_server_register_nspace(name.nspace, static_cast<int>(local_.size()), infos.data(),
                                       infos.size(), nullptr, nullptr),

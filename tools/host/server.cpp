@@ -90,7 +90,7 @@ struct Upcalls {
   }
 };
 
-Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
+Server::Server(const ServerIdentity& identity) {
   static pmix_server_module_t module{};  // the library may keep the address
   module.client_connected2 = &Upcalls::connected;
   module.client_finalized = &Upcalls::finalized;
@@ -107,12 +107,6 @@ Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
     if (identity.is_on_one_host) infos.add_bool("weft.one_host", true);
     if (!identity.contact.empty()) infos.add_bytes("weft.contact", identity.contact);
   }
-  pmix_topology_t loaded{};
-  char source[] = "hwloc";
-  loaded.source = source;
-  loaded.topology = topology;
-  // The loaded one, so that the library does not spend milliseconds on loading it again.
-  if (topology != nullptr) infos.add_topology(PMIX_TOPOLOGY2, &loaded);
   const auto status = PMIx_server_init(&module, infos.data(), infos.size());
   if (status == PMIX_ERR_UNREACH &&
       !identity.contact.empty())  // a daemon, told of a transport that this node does not have

@@ -2,7 +2,6 @@
 // This process as the PMIx server of its node's ranks: the role and its upcalls. The jobs are Namespaces.
 #pragma once
 
-#include <hwloc.h>
 #include <pmix_common.h>
 
 #include <functional>
@@ -21,8 +20,8 @@ class Namespace;
 /// the destructor ends that role, and what the library has of each namespace.
 class Server {
  public:
-  /// topology: this machine's; null: not loaded. Throws Stop (own_failure).
-  Server(const ServerIdentity& identity, hwloc_topology_t topology);
+  /// Throws Stop (own_failure).
+  explicit Server(const ServerIdentity& identity);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

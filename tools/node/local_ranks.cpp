@@ -100,12 +100,11 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   const bool is_listed = !launch.core_lists.empty();
   if (is_listed) map_.policy.bind = job::BindTo::core, map_.policy.reason = placement::Reason::listed;
   binding_reason_ = placement::words_for(map_.policy, share, processors.cores);
-  if (map_.policy.bind != job::BindTo::none)
-    load_topology();
-  else
-    placement::leave_out_plugins();  // the PMIx server loads a topology when a rank has come to it
-  map_.bindings = is_listed ? listed_bindings(launch.core_lists)
-                            : placement::bind_ranks(topology_.get(), local, map_.policy, before, map_.host);
+  // The PMIx server loads a topology of its own when a rank has come to it.
+  placement::leave_out_plugins();
+  const auto topology = map_.policy.bind == job::BindTo::none ? nullptr : load_topology();
+  map_.bindings = is_listed ? listed_bindings(topology.get(), launch.core_lists)
+                            : placement::bind_ranks(topology.get(), local, map_.policy, before, map_.host);
   if (launch.sets_openmp) openmp_threads_ = launch.mapping.cores_each;
   merges_errors_ = launch.merges_errors;
   if (launch.one_machine) shared_files_ = home_.folders.make_shared_files(map_.nspace);
@@ -123,17 +122,18 @@ void LocalRanks::read_processors(const std::string& list) {
   processors_ = *processors;
 }
 
-void LocalRanks::load_topology() {
-  topology_ = placement::load_topology();
-  if (!processors_.empty()) placement::keep_only(topology_.get(), processors_, map_.host);
+placement::Topology LocalRanks::load_topology() const {
+  auto topology = placement::load_topology();
+  if (!processors_.empty()) placement::keep_only(topology.get(), processors_, map_.host);
+  return topology;
 }
 
 std::vector<placement::Binding> LocalRanks::listed_bindings(
-    const std::vector<std::string>& core_lists) const {
+    hwloc_topology_t topology, const std::vector<std::string>& core_lists) const {
   if (core_lists.size() != map_.size) throw Stop(exit_status::own_failure, messages::damaged_order());
   std::vector<placement::Binding> bindings;
   for (const Rank rank : ranks_)
-    bindings.push_back(placement::bind_as_listed(topology_.get(), core_lists[index(rank)], rank, map_.host));
+    bindings.push_back(placement::bind_as_listed(topology, core_lists[index(rank)], rank, map_.host));
   return bindings;
 }
 

@@ -60,9 +60,6 @@ class LocalRanks {
   void plan(const channel::order::Launch& launch, const placement::RankTable& table,
             std::vector<std::string>& notes);
 
-  /// For the PMIx server; null where no rank is bound.
-  hwloc_topology_t topology() const noexcept { return topology_.get(); }
-
   /// Registers the job with the PMIx server, which has its launch information, and finds the programs, for
   /// which the ranks' environment has to be known. Throws Stop.
   void register_with(host::Server& server, job::Pmi pmi);
@@ -104,8 +101,9 @@ class LocalRanks {
 
  private:
   void read_processors(const std::string& list);
-  void load_topology();
-  std::vector<placement::Binding> listed_bindings(const std::vector<std::string>& core_lists) const;
+  placement::Topology load_topology() const;
+  std::vector<placement::Binding> listed_bindings(hwloc_topology_t topology,
+                                                  const std::vector<std::string>& core_lists) const;
   void name_session_folder(std::vector<std::string>& notes);
   void plan_app(std::size_t app, const std::string& library_path, job::Pmi pmi);
   Variables own_variables(std::size_t index_here) const;
@@ -120,7 +118,6 @@ class LocalRanks {
   std::string shared_files_;          // of a virtual node: their folder
   std::string session_folder_;        // PMIX_NSDIR, if it can be made
   std::vector<unsigned> processors_;  // --cpu-list; empty: all
-  placement::Topology topology_;
   host::JobMap map_;
   std::string binding_reason_;              // for the user
   std::uint32_t openmp_threads_ = 0;        // of each rank; 0: variables of OpenMP stay as they are

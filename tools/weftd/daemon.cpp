@@ -75,7 +75,7 @@ int Daemon::run() {
 
 void Daemon::start_server() {
   const auto identity = identity_of(message_, self_);
-  server_.emplace(identity, nullptr);
+  server_.emplace(identity);
   channel_.emplace(loop_, identity,
                    channel::ServerChannel::Events{
                        [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,

@@ -87,7 +87,7 @@ bool is_of_one_node(std::string_view key) noexcept {
   for (const std::string_view local :
        {PMIX_NODEID, PMIX_LOCAL_PEERS, PMIX_LOCALLDR, PMIX_LOCAL_SIZE, PMIX_LOCAL_CPUSETS, PMIX_LOCAL_PROCS,
         PMIX_NSDIR, PMIX_TMPDIR, PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_SERVER_URI, PMIX_JOB_SIZE,
-        "weft.tmpdir", "weft.unbound"})
+        "weft.tmpdir", "weft.localities"})
     if (key == local) return true;
   return false;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/jobs/localities.hpp"
 
+#include <optional>
+#include <string>
+
 #include "base/log_format.hpp"
 #include "core/topology/local.hpp"
 
@@ -12,12 +15,23 @@ using store::Realm;
 
 constexpr KeyOwner whole_job_owner{Realm::job, 0};
 
-bool is_left_to_the_library(const store::JobView& job) {
-  const auto said = job.find_info(whole_job_owner, unbound_attribute, store::hash_key(unbound_attribute));
-  if (!said) return false;
+std::optional<data::Value> info(const store::JobView& job, const KeyOwner& owner, std::string_view key) {
+  const auto said = job.find_info(owner, key, store::hash_key(key));
+  if (!said) return std::nullopt;
   data::Reader in(said->value);
-  const auto value = data::Value::decode(in);
-  return value && data::is_true(value->get());
+  auto value = data::Value::decode(in);
+  return value ? std::optional(std::move(*value)) : std::nullopt;
+}
+
+bool is_left_to_the_library(const store::JobView& job) {
+  const auto said = info(job, whole_job_owner, localities_attribute);
+  return said && data::is_true(said->get());
+}
+
+Result<std::string> locality_of(const store::JobView& job, const KeyOwner& rank) {
+  const auto cpuset = info(job, rank, PMIX_CPUSET);
+  const bool is_bound = cpuset && cpuset->get().type == PMIX_STRING && cpuset->get().data.string != nullptr;
+  return is_bound ? topology::locality_of(cpuset->get().data.string) : topology::own_locality();
 }
 
 }  // namespace
@@ -26,16 +40,15 @@ void make_localities(Job& job) {
   const auto& view = job.view();
   if (!is_left_to_the_library(view)) return;
   // No second time, however this one ends.
-  (void)job.writer->add_info({whole_job_owner, std::string(unbound_attribute), data::Value::of(false)});
-  const auto locality = topology::own_locality();
-  if (!locality)
-    return base::info(base::LogPart::jobs, "{}: its ranks have no locality: {}", job.nspace,
-                      locality.error().what);
-  const std::string_view key = PMIX_LOCALITY_STRING;
+  (void)job.writer->add_info({whole_job_owner, std::string(localities_attribute), data::Value::of(false)});
   for (const auto rank : view.ranks_on(view.my_node())) {
     const KeyOwner owner{Realm::rank, rank};
-    if (view.find_info(owner, key, store::hash_key(key))) continue;  // the host knows better
-    if (!job.writer->add_info({owner, std::string(key), data::Value::of(std::string_view(*locality))}))
+    if (info(view, owner, PMIX_LOCALITY_STRING)) continue;  // the host knows better
+    const auto locality = locality_of(view, owner);
+    if (!locality)
+      return base::info(base::LogPart::jobs, "{}: rank {} has no locality: {}", job.nspace, rank,
+                        locality.error().what);
+    if (!job.writer->add_info({owner, PMIX_LOCALITY_STRING, data::Value::of(std::string_view(*locality))}))
       return;
   }
 }

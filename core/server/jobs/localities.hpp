@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIX_LOCALITY_STRING of ranks that are not bound, where the host leaves its making to the library
-// (`weft.unbound`): it takes a topology, and that takes milliseconds to load, which the start of programs
-// need not wait for. The loop's thread only.
+// PMIX_LOCALITY_STRING of ranks, where the host leaves its making to the library (`weft.localities`): it
+// takes a topology, and that takes milliseconds to load, which the start of programs need not wait for. The
+// loop's thread only.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,9 @@
 
 namespace weft::server {
 
-/// An attribute of the job, bool: its ranks on this node may use the processors that this process may use.
-inline constexpr std::string_view unbound_attribute = "weft.unbound";
+/// An attribute of the job, bool: of its ranks on this node those with a PMIX_CPUSET may use these
+/// processors, all others those that this process may use.
+inline constexpr std::string_view localities_attribute = "weft.localities";
 
 /// Gives the ranks of this node their locality, once a job, in the segment as if the host had. To be called
 /// before any process reads such keys of the job. Where no topology can be read they have none.

@@ -64,8 +64,6 @@ class JobRun final : cluster::FarRanksWatcher {
   void on_output_lost(const std::string& what, int error);
 
   const std::string& nspace() const noexcept { return launch_.nspace; }
-  /// For the PMIx server; null where no rank is bound here.
-  hwloc_topology_t topology() const noexcept { return local_ ? local_->topology() : nullptr; }
   bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
   Clock::time_point all_started() const noexcept { return all_started_; }
   int exit_code() const noexcept { return job_.exit_code(); }

@@ -94,7 +94,7 @@ void Launcher::start_server() {
   identity.is_on_one_host = plan_.one_machine;
   identity.transport = transport_;
   if (!plan_.alone) identity.key = new_key();
-  server_ = std::make_unique<host::Server>(identity, job_->topology());
+  server_ = std::make_unique<host::Server>(identity);
   job_->register_with(*server_);
   if (!plan_.alone) start_daemons(std::move(identity));
 }

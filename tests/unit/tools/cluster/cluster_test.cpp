@@ -89,7 +89,7 @@ class ClusterTest : public ::testing::Test, ClusterWatcher {
     identity.host = "launcher";
     identity.is_on_one_host = true;
     identity.key = base::Secret::random(launch::StartMessage::key_bytes);
-    server = std::make_unique<host::Server>(identity, nullptr);
+    server = std::make_unique<host::Server>(identity);
     const auto weftd = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "weftd";
     Cluster::Setup setup{identity, {"v0", "v1"}, std::nullopt, {}, WEFT_VERSION};
     setup.agent.weftd = weftd.string();

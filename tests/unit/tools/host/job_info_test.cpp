@@ -68,9 +68,9 @@ TEST(NodeJobInfo, lists_of_nodes_and_ranks) {
 
 TEST(NodeJobInfo, no_single_rank_where_nothing_is_bound) {
   for (std::uint32_t node = 0; node < 3; ++node) {
-    auto infos = job_info(three_nodes(node), {}, "node map", "proc map");
+    auto infos = job_info(three_nodes(node), "node map", "proc map");
     EXPECT_TRUE(arrays(infos, PMIX_PROC_INFO_ARRAY).empty());
-    EXPECT_TRUE(find(infos.data(), infos.size(), "weft.unbound")->value.data.flag);
+    EXPECT_TRUE(find(infos.data(), infos.size(), "weft.localities")->value.data.flag);
     EXPECT_EQ(arrays(infos, PMIX_APP_INFO_ARRAY).size(), 2u);
     EXPECT_EQ(find(infos.data(), infos.size(), PMIX_NODEID)->value.data.uint32, node);
     EXPECT_EQ(find(infos.data(), infos.size(), PMIX_NUM_NODES)->value.data.uint32, 3u);
@@ -94,19 +94,19 @@ TEST(NodeJobInfo, no_single_rank_where_nothing_is_bound) {
 TEST(NodeJobInfo, of_its_own_ranks_what_they_are_bound_to) {
   auto map = three_nodes(1);
   map.policy.bind = job::BindTo::core;
-  auto infos = job_info(map, {{"hwloc:0", "hwloc:NM0"}, {"hwloc:1", ""}}, "node map", "proc map");
-  EXPECT_EQ(find(infos.data(), infos.size(), "weft.unbound"), nullptr);
+  map.bindings = {{{0, 2, 3}, ""}, {{1}, ""}};
+  auto infos = job_info(map, "node map", "proc map");
   const auto ranks = arrays(infos, PMIX_PROC_INFO_ARRAY);
   ASSERT_EQ(ranks.size(), 2u);
   EXPECT_EQ(in(ranks[0], PMIX_RANK)->value.data.rank, 1u);
-  EXPECT_STREQ(in(ranks[0], PMIX_CPUSET)->value.data.string, "hwloc:0");
-  EXPECT_STREQ(in(ranks[0], PMIX_LOCALITY_STRING)->value.data.string, "hwloc:NM0");
+  EXPECT_STREQ(in(ranks[0], PMIX_CPUSET)->value.data.string, "hwloc:0,2-3");
   EXPECT_EQ(in(ranks[1], PMIX_RANK)->value.data.rank, 4u);
-  EXPECT_EQ(in(ranks[1], PMIX_LOCALITY_STRING), nullptr);
+  EXPECT_STREQ(in(ranks[1], PMIX_CPUSET)->value.data.string, "hwloc:1");
+  EXPECT_EQ(in(ranks[1], PMIX_LOCALITY_STRING), nullptr) << "the library makes it when a rank comes";
 }
 
 TEST(NodeJobInfo, applications_say_which_ranks_are_in_them) {
-  auto infos = job_info(three_nodes(2), {}, "node map", "proc map");
+  auto infos = job_info(three_nodes(2), "node map", "proc map");
   const auto apps = arrays(infos, PMIX_APP_INFO_ARRAY);
   ASSERT_EQ(apps.size(), 2u);
   EXPECT_EQ(in(apps[1], PMIX_APPNUM)->value.data.uint32, 1u);

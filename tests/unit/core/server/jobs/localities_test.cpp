@@ -3,6 +3,7 @@
 #include "core/server/jobs/localities.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cstdlib>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "core/server/jobs/jobs.hpp"
 #include "core/store/get/lookup.hpp"
+#include "core/topology/local.hpp"
 
 namespace weft::server {
 namespace {
@@ -39,10 +41,19 @@ class Localities : public ::testing::Test {
     EXPECT_TRUE(registered) << registered.error().what;
     return job;
   }
-  static Infos unbound() {
+  static Infos left_to_the_library() {
     Infos infos;
-    infos.add(unbound_attribute, Value::of(true));
+    infos.add(localities_attribute, Value::of(true));
     return infos;
+  }
+  /// The number that the operating system gives to the first hardware thread here.
+  static std::string first_processor() {
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    EXPECT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+    int first = 0;
+    while (!CPU_ISSET(first, &mine)) ++first;
+    return std::to_string(first);
   }
   static std::string locality(const Job& job, std::uint32_t rank) {
     const auto value = store::lookup(job.view(), rank, PMIX_LOCALITY_STRING, {}, {true, 0});
@@ -54,7 +65,7 @@ class Localities : public ::testing::Test {
 };
 
 TEST_F(Localities, of_the_ranks_of_this_node_when_a_process_comes) {
-  auto& job = register_with(unbound());
+  auto& job = register_with(left_to_the_library());
   EXPECT_EQ(locality(job, 0), "none") << "before that nothing is loaded";
   make_localities(job);
   EXPECT_TRUE(locality(job, 0).starts_with("hwloc:")) << locality(job, 0);
@@ -63,7 +74,7 @@ TEST_F(Localities, of_the_ranks_of_this_node_when_a_process_comes) {
 }
 
 TEST_F(Localities, once_a_job) {
-  auto& job = register_with(unbound());
+  auto& job = register_with(left_to_the_library());
   make_localities(job);
   const auto end = job.view().info().published();
   make_localities(job);
@@ -71,7 +82,7 @@ TEST_F(Localities, once_a_job) {
 }
 
 TEST_F(Localities, what_the_host_says_of_a_rank_stays) {
-  auto infos = unbound();
+  auto infos = left_to_the_library();
   Infos rank;
   rank.add(PMIX_RANK, Value::of_rank(2));
   rank.add(PMIX_LOCALITY_STRING, Value::of(std::string_view("hwloc:NM7")));
@@ -80,6 +91,26 @@ TEST_F(Localities, what_the_host_says_of_a_rank_stays) {
   make_localities(job);
   EXPECT_EQ(locality(job, 2), "hwloc:NM7");
   EXPECT_TRUE(locality(job, 0).starts_with("hwloc:NM0")) << locality(job, 0);
+}
+
+TEST_F(Localities, of_a_rank_with_a_cpuset_by_that) {
+  const auto all = topology::own_locality();
+  ASSERT_TRUE(all);
+  auto infos = left_to_the_library();
+  Infos rank;
+  rank.add(PMIX_RANK, Value::of_rank(2));
+  rank.add(PMIX_CPUSET, Value::of(std::string_view("hwloc:" + first_processor())));
+  infos.add(PMIX_PROC_INFO_ARRAY, store::array_of(rank).value());
+  auto& job = register_with(std::move(infos));
+  make_localities(job);
+  EXPECT_EQ(locality(job, 0), *all);
+  EXPECT_EQ(locality(job, 2), *topology::locality_of(first_processor()));
+  EXPECT_TRUE(locality(job, 2).ends_with(":HT0")) << locality(job, 2);
+}
+
+TEST_F(Localities, of_a_rank_with_a_cpuset_that_makes_no_sense_none) {
+  for (const auto* cpuset : {"hwloc:x", "other:0", "hwloc:1048575", "hwloc:"})
+    EXPECT_FALSE(topology::locality_of(cpuset)) << cpuset;
 }
 
 TEST_F(Localities, none_where_the_host_does_not_leave_them_to_the_library) {
