@@ -61,6 +61,7 @@ struct PartialWindow::Parts {
   std::size_t bytes = 0;
   std::mutex mutex;  ///< of what maps
   Word* bits = nullptr;
+  std::uint64_t end = 0;  ///< of the last part that is mapped
   std::atomic<bool> is_incomplete{false};
   /// The last long range that was found to be mapped, which it stays: its first part, and 2^32 times the one
   /// behind its last. An area of many cards is so looked at once.
@@ -71,7 +72,11 @@ struct PartialWindow::Parts {
   bool has(std::uint64_t part) const noexcept {
     return (bits[part / 64].load(std::memory_order_relaxed) >> part % 64 & 1) != 0;  // under the mutex
   }
+  bool has_any_of(std::uint64_t word) const noexcept {
+    return bits[word].load(std::memory_order_relaxed) != 0;  // as has()
+  }
   void set(std::uint64_t first, std::uint64_t last) noexcept {
+    end = std::max(end, last + 1);
     for (auto part = first; part <= last; ++part)
       bits[part / 64].fetch_or(std::uint64_t{1} << part % 64, std::memory_order_release);  // PW.M1 -> M2 (P3)
   }
@@ -100,8 +105,12 @@ struct PartialWindow::Parts {
 };
 
 void PartialWindow::Unmap::operator()(Parts* parts) const noexcept {
-  const auto count = parts->bits == nullptr || parts->base == nullptr ? 0 : parts->count();
+  const auto count = parts->bits == nullptr || parts->base == nullptr ? 0 : parts->end;
   for (std::uint64_t part = 0; part < count;) {
+    if (part % 64 == 0 && !parts->has_any_of(part / 64)) {
+      part += 64;
+      continue;
+    }
     auto end = part;
     while (end < count && parts->has(end)) ++end;
     const std::uint64_t offset = part * part_bytes;

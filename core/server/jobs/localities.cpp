@@ -28,10 +28,14 @@ bool is_left_to_the_library(const store::JobView& job) {
   return said && data::is_true(said->get());
 }
 
-Result<std::string> locality_of(const store::JobView& job, const KeyOwner& rank) {
+/// own: what this process may use; kept for the next rank that is not bound.
+Result<std::string> locality_of(const store::JobView& job, const KeyOwner& rank,
+                                std::optional<Result<std::string>>& own) {
   const auto cpuset = info(job, rank, PMIX_CPUSET);
   const bool is_bound = cpuset && cpuset->get().type == PMIX_STRING && cpuset->get().data.string != nullptr;
-  return is_bound ? topology::locality_of(cpuset->get().data.string) : topology::own_locality();
+  if (is_bound) return topology::locality_of(cpuset->get().data.string);
+  if (!own) own = topology::own_locality();
+  return *own;
 }
 
 }  // namespace
@@ -41,10 +45,11 @@ void make_localities(Job& job) {
   if (!is_left_to_the_library(view)) return;
   // No second time, however this one ends.
   (void)job.writer->add_info({whole_job_owner, std::string(localities_attribute), data::Value::of(false)});
+  std::optional<Result<std::string>> own;
   for (const auto rank : view.ranks_on(view.my_node())) {
     const KeyOwner owner{Realm::rank, rank};
     if (info(view, owner, PMIX_LOCALITY_STRING)) continue;  // the host knows better
-    const auto locality = locality_of(view, owner);
+    const auto locality = locality_of(view, owner, own);
     if (!locality)
       return base::info(base::LogPart::jobs, "{}: rank {} has no locality: {}", job.nspace, rank,
                         locality.error().what);

@@ -52,6 +52,20 @@ TEST_F(PartialWindowTest, maps_what_is_asked_for_and_no_more) {
   EXPECT_FALSE(window.is_incomplete());
 }
 
+TEST_F(PartialWindowTest, leaves_nothing_mapped_wherever_its_parts_lie) {
+  const auto* const base = window.base();
+  const std::size_t offsets[] = {0, 63 * part, 64 * part, 64 * part * 7 + part, large / 2, large - part};
+  ASSERT_TRUE(window.reach(130 * part, 70 * part));  // into another word of bits
+  for (const auto offset : offsets) ASSERT_TRUE(window.reach(offset, 1));
+  window = {};
+  const auto is_left = [&](std::size_t offset) {
+    unsigned char page = 0;
+    return ::mincore(const_cast<std::byte*>(base) + offset, page_bytes, &page) == 0;
+  };
+  for (const auto offset : offsets) EXPECT_FALSE(is_left(offset)) << offset / part;
+  for (std::size_t at = 130; at < 200; ++at) EXPECT_FALSE(is_left(at * part)) << at;
+}
+
 TEST_F(PartialWindowTest, all_bytes_of_a_range_are_there_whatever_was_before) {
   memory->base()[3 * part] = memory->base()[5 * part - 1] = memory->base()[large - 1] = std::byte{7};
   ASSERT_TRUE(window.reach(4 * part, 1));
