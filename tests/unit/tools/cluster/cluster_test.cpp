@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -204,6 +205,29 @@ TEST_F(ClusterTest, two_hundred_in_a_row_leave_nothing) {
   std::set_difference(now.begin(), now.end(), shared.begin(), shared.end(), std::inserter(more, more.end()));
   std::erase_if(more, [](const auto& path) { return path.find("weft-test-") == std::string::npos; });
   EXPECT_TRUE(more.empty()) << *more.begin();
+}
+
+/// --cpu-list is a job's, and not the daemon's.
+TEST_F(ClusterTest, the_processors_of_a_job_are_no_limit_of_the_next_one) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+  if (CPU_COUNT(&mine) < 2) GTEST_SKIP() << "there is one processor here";
+  unsigned first = 0;
+  while (!CPU_ISSET(first, &mine)) ++first;
+  const std::vector<std::string> show{"/bin/sh", "-c", "taskset -cp $$"};
+  std::map<int, std::string> seen;
+  for (const int number : {1, 2}) {
+    JobRun run(*cluster, name(number), "2;slot@0:2x2", show);
+    run.order.mapping.bind = job::BindTo::none;
+    if (number == 1) run.order.processors = std::to_string(first);
+    complete(run);
+    EXPECT_EQ(run.failures, "");
+    const auto& line = run.output[Rank{3}];
+    seen[number] = line.substr(line.rfind(' ') + 1);
+  }
+  EXPECT_EQ(seen[1], std::to_string(first) + "\n");
+  EXPECT_NE(seen[2], seen[1]);
 }
 
 TEST_F(ClusterTest, two_at_a_time_end_each_by_itself) {
