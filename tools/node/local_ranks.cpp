@@ -100,9 +100,11 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   const bool is_listed = !launch.core_lists.empty();
   if (is_listed) map_.policy.bind = job::BindTo::core, map_.policy.reason = placement::Reason::listed;
   binding_reason_ = placement::words_for(map_.policy, share, processors.cores);
-  // The PMIx server loads a topology of its own when a rank has come to it.
-  placement::leave_out_plugins();
-  const auto topology = map_.policy.bind == job::BindTo::none ? nullptr : load_topology();
+  placement::Topology topology;
+  if (map_.policy.bind != job::BindTo::none)
+    topology = load_topology();
+  else
+    placement::leave_out_plugins();  // the PMIx server loads a topology when a rank has come to it
   map_.bindings = is_listed ? listed_bindings(topology.get(), launch.core_lists)
                             : placement::bind_ranks(topology.get(), local, map_.policy, before, map_.host);
   if (launch.sets_openmp) openmp_threads_ = launch.mapping.cores_each;

@@ -61,7 +61,7 @@ struct PartialWindow::Parts {
   std::size_t bytes = 0;
   std::mutex mutex;  ///< of what maps
   Word* bits = nullptr;
-  std::uint64_t end = 0;  ///< of the last part that is mapped
+  std::uint64_t end = 0;  ///< of the last part that is mapped; under the mutex
   std::atomic<bool> is_incomplete{false};
   /// The last long range that was found to be mapped, which it stays: its first part, and 2^32 times the one
   /// behind its last. An area of many cards is so looked at once.

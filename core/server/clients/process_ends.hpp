@@ -20,7 +20,9 @@
 
 namespace weft::server {
 
-/// From server to server, down a tree: a process has ended.
+/// From server to server, down a tree: a process has ended. The message names the servers that it goes to,
+/// those of the process's job: a server may not know the job yet, and one that never will is to keep nothing
+/// of it. (An event goes to all servers: events/tree_relay.hpp.)
 struct ProcessEnd {
   static constexpr std::uint16_t wire_version = 2;
   NodeNumber node = 0;  ///< of the process
