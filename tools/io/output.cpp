@@ -18,14 +18,19 @@ Output::Output(asio::io_context& loop, Terminal& terminal, Settings settings, Fi
 
 Files::Ends Output::connect(Rank rank) {
   if (files_) return files_->open(rank);
-  open(rank);
-  auto out = pipes_.connect(rank, Stream::out);
-  return {std::move(out), pipes_.connect(rank, Stream::error)};
+  auto out = connect(rank, Stream::out);
+  return {std::move(out), connect(rank, Stream::error)};
 }
 
-void Output::open(Rank rank) {
-  for (const auto stream : {Stream::out, Stream::error})
-    terminal_.stream(stream).open(flow(rank, stream), settings_.tags);
+/// The pipe first: a flow that is open without one would have no end.
+process::Fd Output::connect(Rank rank, Stream stream) {
+  auto end = pipes_.connect(rank, stream);
+  open(rank, stream);
+  return end;
+}
+
+void Output::open(Rank rank, Stream stream) {
+  terminal_.stream(stream).open(flow(rank, stream), settings_.tags);
 }
 
 void Output::prepare_far(Rank rank) const {
@@ -33,7 +38,8 @@ void Output::prepare_far(Rank rank) const {
 }
 
 void Output::connect_far(Rank rank) {
-  if (!files_) open(rank);
+  if (files_) return;
+  for (const auto stream : {Stream::out, Stream::error}) open(rank, stream);
 }
 
 void Output::write(const Flow& flow, std::string bytes, Written written) {

@@ -51,7 +51,8 @@ class Output final : public Sink {
 
  private:
   Flow flow(job::Rank rank, job::Stream stream) const { return {settings_.nspace, rank, stream}; }
-  void open(job::Rank rank);
+  process::Fd connect(job::Rank rank, job::Stream stream);
+  void open(job::Rank rank, job::Stream stream);
 
   Terminal& terminal_;
   const Settings settings_;
