@@ -18,6 +18,11 @@ std::uint64_t count_of(const RankRuns& runs) noexcept {
   return out;
 }
 
+bool has_others(const RankRuns& runs, const pmix_proc_t& proc) noexcept {
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const RankRun& run) { return run.nspace != nspace_of(proc); });
+}
+
 bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept {
   return std::any_of(runs.begin(), runs.end(), [&](const RankRun& run) {
     return run.first <= proc.rank && proc.rank <= run.last && is_of(proc, run.nspace);

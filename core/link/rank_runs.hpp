@@ -31,6 +31,8 @@ RankRuns runs_of(const Procs& procs);
 /// A namespace that is named as a whole counts as one.
 std::uint64_t count_of(const RankRuns& runs) noexcept;
 bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
+/// Some are of another namespace than this process.
+bool has_others(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
 /// How many stand before it; nothing: it is none of them.
 std::optional<std::uint64_t> place_in(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
 /// Errors: corrupt (more processes than any job has).

@@ -23,7 +23,8 @@ struct Rooms {
     store::Limits limits;
     std::chrono::seconds stuck_after{60};
     std::optional<bool> collects;
-    bool host_tells_ends = false;  ///< weft.tells_ends
+    bool host_tells_ends = false;      ///< weft.tells_ends
+    bool host_hears_connects = false;  ///< weft.hears_connects
     std::chrono::milliseconds key_wait{2000};
     std::size_t width_of_ends = ProcessEnds::tree_width;
     ToolSupport tools;
@@ -31,7 +32,7 @@ struct Rooms {
   Rooms(Loop& loop, const pmix_proc_t& self, const pmix_server_module_t* module, shm::Segment& segment,
         Tokens& tokens, events::Registry& handlers, Cluster& servers, const Settings& settings)
       : cluster(servers),
-        host(module, loop.io()),
+        host(module, loop.io(), settings.host_hears_connects),
         host_attributes(module),
         jobs(segment, settings.host_name, settings.limits),
         process_sets(jobs),

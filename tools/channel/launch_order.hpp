@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tools/job/input_target.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/mapping.hpp"
+#include "tools/job/spawn.hpp"
 
 namespace weft::channel::order {
 
@@ -40,6 +42,9 @@ struct Launch {
   bool is_recoverable = false;  ///< the job outlives its first failed rank
   job::InputTarget input;
   job::Pmi pmi = job::Pmi::automatic;
+  std::optional<job::ProcessName> parent;  ///< of a job that a process has asked for
+  /// Nodes without ranks of the job whose processes are to know it.
+  std::vector<std::uint32_t> witnesses;
 };
 
 template <class Archive>
@@ -64,6 +69,8 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.is_recoverable);
   archive(launch.input);
   archive(launch.pmi);
+  archive(launch.parent);
+  archive(launch.witnesses);
 }
 
 }  // namespace weft::channel::order

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tree down which the launch message of a job goes: the launcher is its root, whether the job has ranks
-// there or not; the job's other nodes follow in the order of their numbers.
+// there or not; the job's other nodes, and those that are only to know of it, follow in the order of their
+// numbers.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +17,13 @@ class LaunchTree {
   /// Eight: ten thousand nodes are five levels, and a server's first sends to its children overlap.
   static constexpr std::size_t arity = 8;
 
-  /// nodes: of the job, ascending.
-  LaunchTree(std::vector<std::uint32_t> nodes, std::uint32_t launcher)
+  /// nodes: of the job, ascending. witnesses: others that are to know it.
+  LaunchTree(std::vector<std::uint32_t> nodes, std::uint32_t launcher,
+             const std::vector<std::uint32_t>& witnesses = {})
       : nodes_(std::move(nodes)), launcher_(launcher) {
+    nodes_.insert(nodes_.end(), witnesses.begin(), witnesses.end());
+    std::sort(nodes_.begin(), nodes_.end());
+    nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
     std::erase(nodes_, launcher);
   }
 

@@ -14,6 +14,10 @@
 //        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and
 //                                              forgets the job; it replies then
 //
+//   spawn ------------------------------->     a process asks for a job
+//        <---------------------- spawned     what has become of that
+//   connected --------------------------->     jobs have been connected with each other, or disconnected
+//
 //   peer_lost --------------------------->     another daemon
 //        <-------------------------- leave     the daemon ends what jobs it still has, and exits
 #pragma once
@@ -31,6 +35,7 @@
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
+#include "tools/job/spawn.hpp"
 #include "tools/job/stream.hpp"
 
 namespace weft::channel {
@@ -52,8 +57,11 @@ enum class MessageType : std::uint8_t {
   input_unwanted,
   settled,
   peer_lost,
+  spawn,
+  spawned,
+  connected,
 };
-inline constexpr std::uint8_t message_type_count = 16;
+inline constexpr std::uint8_t message_type_count = 19;
 
 /// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
 constexpr pmix_status_t event_code_of(MessageType type) noexcept {
@@ -70,6 +78,9 @@ constexpr bool is_of_job(MessageType type) noexcept {
     case MessageType::unreachable:
     case MessageType::peer_lost:
     case MessageType::leave:
+    case MessageType::spawn:
+    case MessageType::spawned:
+    case MessageType::connected:
       return false;
     default:
       return true;
@@ -132,6 +143,18 @@ struct Leave {
 };
 template <class Archive>
 void fields(Archive&, Leave&) {}
+
+/// What has become of a report::Spawn of this number.
+struct Spawned {
+  static constexpr MessageType type = MessageType::spawned;
+  std::uint64_t number = 0;
+  job::SpawnResult result;
+};
+template <class Archive>
+void fields(Archive& archive, Spawned& message) {
+  archive(message.number);
+  archive(message.result);
+}
 
 }  // namespace order
 
@@ -277,6 +300,30 @@ template <class Archive>
 void fields(Archive& archive, Settled& message) {
   archive(message.nspace);
   archive(message.other_pmix);
+}
+
+/// A process of this node asks for a job (PMIx_Spawn). number: of the sender's choice.
+struct Spawn {
+  static constexpr MessageType type = MessageType::spawn;
+  std::uint64_t number = 0;
+  job::SpawnRequest request;
+};
+template <class Archive>
+void fields(Archive& archive, Spawn& message) {
+  archive(message.number);
+  archive(message.request);
+}
+
+/// Processes of these namespaces have been connected (PMIx_Connect), or disconnected.
+struct Connected {
+  static constexpr MessageType type = MessageType::connected;
+  std::vector<std::string> nspaces;
+  bool are_connected = true;
+};
+template <class Archive>
+void fields(Archive& archive, Connected& message) {
+  archive(message.nspaces);
+  archive(message.are_connected);
 }
 
 /// The reporting daemon has lost another one: calls of its ranks fail for that, and what follows from it is

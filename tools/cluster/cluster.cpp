@@ -190,6 +190,10 @@ bool Cluster::is_launched() const {
   return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->is_launched(); });
 }
 
+void Cluster::spawned(std::uint32_t node, std::uint64_t number, const job::SpawnResult& result) {
+  if (!nodes_.is_lost(node)) channel_.send({node}, channel::order::Spawned{number, result});
+}
+
 // ---- the end
 
 void Cluster::dismiss() {
@@ -255,6 +259,15 @@ void Cluster::take_report(std::uint32_t from, channel::MessageType type, const s
       if (!is_leaving_)
         on_agent_failed(unreached->nodes, unreached->line, unreached->how, unreached->exit_code);
       return;
+    }
+    case channel::MessageType::spawn: {
+      const auto spawn = channel::decode<report::Spawn>(bytes);
+      return spawn ? watcher_.on_spawn(from, spawn->number, spawn->request) : mark_damaged(from);
+    }
+    case channel::MessageType::connected: {
+      const auto connected = channel::decode<report::Connected>(bytes);
+      return connected ? watcher_.on_connected(connected->nspaces, connected->are_connected)
+                       : mark_damaged(from);
     }
     case channel::MessageType::peer_lost: {
       const auto peer = channel::decode<report::PeerLost>(bytes);

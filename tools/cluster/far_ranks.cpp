@@ -28,10 +28,15 @@ FarRanks::FarRanks(asio::io_context& loop, const Nodes& nodes, channel::ServerCh
 
 // ---- orders
 
-void FarRanks::launch(const channel::order::Launch& launch, const std::function<void()>& ready) {
+void FarRanks::launch(channel::order::Launch launch, const std::function<void()>& ready) {
   if (is_canceled_) return;
   is_launched_ = true;
-  const channel::LaunchTree tree(job_nodes(), launcher_);
+  if (job_.has_witnesses)
+    for (const auto node : nodes_.reachable())
+      if (nodes_.is_daemon(node) && !has_ranks_on(node)) witnesses_.insert(node);
+  unaware_ = witnesses_;
+  launch.witnesses.assign(witnesses_.begin(), witnesses_.end());
+  const channel::LaunchTree tree(job_nodes(), launcher_, launch.witnesses);
   for (const auto child : tree.children_of(launcher_)) channel_.send({child}, launch);
   ready();
 }
@@ -101,7 +106,7 @@ std::vector<std::uint32_t> FarRanks::job_nodes() const {
 
 std::vector<std::uint32_t> FarRanks::reachable() const {
   auto out = nodes_.reachable();
-  std::erase_if(out, [this](auto node) { return !has_ranks_on(node); });
+  std::erase_if(out, [this](auto node) { return !has_ranks_on(node) && witnesses_.count(node) == 0; });
   return out;
 }
 
@@ -155,7 +160,12 @@ bool FarRanks::is_rank_of(Rank rank, std::uint32_t node) const noexcept {
   return index(rank) < job_.table.size() && job_.table.node_of(rank) == node;
 }
 
+void FarRanks::take_witness(std::uint32_t node) {
+  if (unaware_.erase(node) != 0 && unaware_.empty()) watcher_.on_known_everywhere();
+}
+
 void FarRanks::on_started(std::uint32_t from, const channel::report::Started& started) {
+  if (witnesses_.count(from) != 0) return take_witness(from);
   if (nodes_here_[from].is_started || started.pids.size() > job_.table.ranks_on(from).size()) return;
   base::info(base::LogPart::launch, "{} has started {} processes of {}", nodes_.host(from),
              started.pids.size(), job_.nspace);
@@ -165,6 +175,7 @@ void FarRanks::on_started(std::uint32_t from, const channel::report::Started& st
 }
 
 void FarRanks::settle(std::uint32_t node) {
+  if (!has_ranks_on(node)) return;
   if (std::exchange(nodes_here_[node].is_settled, true)) return;
   watcher_.on_node_settled(node);
 }
@@ -174,6 +185,7 @@ void FarRanks::settle(std::uint32_t node) {
 void FarRanks::lose(const std::vector<std::uint32_t>& nodes, const LineOf& line_of) {
   bool is_told = false;
   for (const auto node : nodes) {
+    take_witness(node);
     if (!has_ranks_on(node)) continue;
     // Without a descriptor this process hears nothing of a node, whose end looks then as if it came from
     // there.

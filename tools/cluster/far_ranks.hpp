@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ class FarRanksWatcher {
  public:
   virtual ~FarRanksWatcher() = default;
   virtual void on_node_started(std::uint32_t node, const channel::report::Started& report) = 0;
+  virtual void on_known_everywhere() = 0;  ///< once: the last node without ranks of it knows the job
   virtual void on_output(channel::report::Output report, channel::Reply written) = 0;
   virtual void on_ended(const job::RankEnd& ended) = 0;
   virtual void on_connected_late(job::Rank rank) = 0;
@@ -45,6 +47,7 @@ class FarRanks {
     std::string nspace;
     const placement::RankTable& table;  ///< outlives this; node i is node i of the cluster
     bool continues;                     ///< it outlives lost nodes
+    bool has_witnesses = false;         ///< all nodes are to know it, those without ranks of it too
   };
   /// launcher: the number of this process's server.
   FarRanks(asio::io_context& loop, const Nodes& nodes, channel::ServerChannel& channel,
@@ -53,8 +56,9 @@ class FarRanks {
   const std::string& nspace() const noexcept { return job_.nspace; }
 
   // Orders.
-  /// Down the tree, when all daemons are connected. ready: this server may start ranks of its own.
-  void launch(const channel::order::Launch& launch, const std::function<void()>& ready);
+  /// Down the tree, when all daemons are connected. ready: this server may start ranks of its own. Fills in
+  /// the witnesses.
+  void launch(channel::order::Launch launch, const std::function<void()>& ready);
   /// For all ranks that have not ended; named: for these only. Before launch() SIGTERM and SIGKILL cancel the
   /// launch.
   void signal(int number, const std::vector<job::Rank>& named = {});
@@ -69,6 +73,8 @@ class FarRanks {
   std::size_t started() const noexcept { return started_; }  ///< nodes
   bool has_started(std::uint32_t node) const { return nodes_here_[node].is_started; }
   bool has_settled(std::uint32_t node) const { return nodes_here_[node].is_settled; }
+  /// Once it is launched: all nodes know it that are to know it, or are lost.
+  bool is_known_everywhere() const noexcept { return unaware_.empty(); }
   bool has_ranks_on(std::uint32_t node) const { return !job_.table.ranks_on(node).empty(); }
   bool continues() const noexcept { return job_.continues; }
   /// The hosts of daemons that have not said that their ranks have ended.
@@ -91,6 +97,7 @@ class FarRanks {
   bool is_rank_of(job::Rank rank, std::uint32_t node) const noexcept;
   void on_started(std::uint32_t from, const channel::report::Started& started);
   void settle(std::uint32_t node);
+  void take_witness(std::uint32_t node);
   std::string consequence(const std::vector<std::uint32_t>& lost) const;
 
   asio::io_context& loop_;
@@ -101,6 +108,8 @@ class FarRanks {
   FarRanksWatcher& watcher_;
   std::vector<NodeHere>
       nodes_here_;  // by number; the launcher's own settles here only if nothing is launched
+  std::set<std::uint32_t> witnesses_;  ///< once launched: daemons of nodes without ranks
+  std::set<std::uint32_t> unaware_;    ///< of these, those that have not said that they know the job
   std::size_t started_ = 0;
   bool is_launched_ = false, is_canceled_ = false;
   bool is_over_ = false;  ///< the daemons forget it: no order follows

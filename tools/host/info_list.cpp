@@ -58,10 +58,11 @@ void InfoList::add_string(const char* key, const std::string& value) {
   info.value.data.string = copy;
 }
 
-void InfoList::add_variable(const char* key, const std::string& name, const std::string& value) {
+void InfoList::add_variable(const char* key, const std::string& name, const std::string& value,
+                            char separator) {
   auto& info = next(key);
   info.value.type = PMIX_ENVAR;
-  info.value.data.envar = {::strdup(name.c_str()), ::strdup(value.c_str()), ':'};
+  info.value.data.envar = {::strdup(name.c_str()), ::strdup(value.c_str()), separator};
   if (info.value.data.envar.envar == nullptr || info.value.data.envar.value == nullptr)
     throw std::bad_alloc();
 }

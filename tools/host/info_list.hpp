@@ -32,7 +32,8 @@ class InfoList {
   void add_proc(const char* key, const pmix_proc_t& value);
   void add_string(const char* key, const std::string& value);
   void add_bool(const char* key, bool value);
-  void add_variable(const char* key, const std::string& name, const std::string& value);  ///< as PMIX_ENVAR
+  void add_variable(const char* key, const std::string& name, const std::string& value,
+                    char separator = ':');                      ///< as PMIX_ENVAR
   void add_bytes(const char* key, std::string_view value);      ///< as PMIX_BYTE_OBJECT; wiped with the list
   void add_secret(const char* key, const base::Secret& value);  ///< the same
   void add_pointer(const char* key, void* value);

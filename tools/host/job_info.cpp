@@ -7,9 +7,11 @@
 #include <pmix.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <numeric>
 
+#include "tools/host/calls.hpp"
 #include "tools/job/ranges.hpp"
 #include "tools/messages/messages.hpp"
 
@@ -40,13 +42,21 @@ std::string slots_by_node(const std::vector<std::uint32_t>& slots) {
   return text;
 }
 
+/// The others of the run know a job that a process has asked for, and are in its map for their numbers.
+std::uint32_t nodes_with_ranks(const JobMap& map) {
+  if (map.ranks_of_node.empty()) return 1;
+  const auto empty = std::count_if(map.ranks_of_node.begin(), map.ranks_of_node.end(),
+                                   [](const auto& ranks) { return ranks.empty(); });
+  return map.nodes() - static_cast<std::uint32_t>(empty);
+}
+
 void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_map,
                    const std::string& proc_map) {
   infos.add_string(PMIX_JOBID, map.nspace);
   infos.add_u32(PMIX_JOB_SIZE, map.size);
   infos.add_u32(PMIX_MAX_PROCS, map.size);
   infos.add_u32(PMIX_UNIV_SIZE, map.size);
-  infos.add_u32(PMIX_NUM_NODES, map.nodes());
+  infos.add_u32(PMIX_NUM_NODES, nodes_with_ranks(map));
   infos.add_u32(PMIX_NODEID, map.node);
   infos.add_u32(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(map.apps.size()));
   infos.add_rank(PMIX_NPROC_OFFSET, Rank{0});
@@ -61,6 +71,10 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
   infos.add_bool(PMIX_JOB_RECOVERABLE, map.is_recoverable);
   if (!map.session_folder.empty()) infos.add_string("weft.tmpdir", map.session_folder);
+  if (map.parent) {
+    infos.add_bool(PMIX_SPAWNED, true);
+    infos.add_proc(PMIX_PARENT_ID, proc_of(map.parent->nspace, map.parent->rank));
+  }
   infos.add_bool("weft.localities", true);
 }
 

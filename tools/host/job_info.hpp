@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/host/info_list.hpp"
 #include "tools/job/app.hpp"
+#include "tools/job/spawn.hpp"
 #include "tools/placement/mapping.hpp"
 
 namespace weft::host {
@@ -27,6 +29,7 @@ struct JobMap {
   bool is_recoverable = false;               ///< the job outlives its first failed rank
   std::string rank_by = "slot";              ///< how ranks were numbered over the nodes: PMIX_RANKBY
   std::string session_folder;                ///< PMIX_TMPDIR of this node; empty: there is none
+  std::optional<job::ProcessName> parent;    ///< of a job that a process has asked for
 
   // Only in a job of several nodes; else empty.
   std::vector<std::string> node_names;                    ///< by node number

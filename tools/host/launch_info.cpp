@@ -30,6 +30,17 @@ struct Buffer {
   ~Buffer() { PMIx_Data_buffer_destruct(&held); }
 };
 
+void add_setting(InfoList& app, const job::EnvironmentSetting& setting) {
+  using How = job::EnvironmentSetting::How;
+  if (setting.how == How::unset) return app.add_string(PMIX_UNSET_ENVAR, setting.name);
+  if (!setting.value) return;
+  const char* key = setting.how == How::set_if_new ? PMIX_ADD_ENVAR
+                    : setting.how == How::prepend  ? PMIX_PREPEND_ENVAR
+                    : setting.how == How::append   ? PMIX_APPEND_ENVAR
+                                                   : PMIX_SET_ENVAR;
+  app.add_variable(key, setting.name, *setting.value, setting.separator);
+}
+
 /// The directives of PMIx_server_setup_application. The ranks have all of weftrun's environment, so nothing
 /// of it is harvested.
 InfoList directives_of(const std::vector<job::App>& apps, Servers servers) {
@@ -39,8 +50,7 @@ InfoList directives_of(const std::vector<job::App>& apps, Servers servers) {
   for (std::size_t number = 0; number < apps.size(); ++number) {
     InfoList app;
     app.add_u32(PMIX_APPNUM, static_cast<std::uint32_t>(number));
-    for (const auto& setting : apps[number].settings)
-      if (setting.value) app.add_variable(PMIX_SET_ENVAR, setting.name, *setting.value);
+    for (const auto& setting : apps[number].settings) add_setting(app, setting);
     if (app.size() > 1) all.add_array(PMIX_APP_INFO_ARRAY, std::move(app));
   }
   return all;

@@ -5,6 +5,7 @@
 
 #include <pmix_common.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -39,6 +40,10 @@ class Namespace {
 
   const std::string& name() const noexcept { return name_; }
   std::uint32_t size() const noexcept { return size_; }
+  /// The rank runs on this node.
+  bool serves(job::Rank rank) const noexcept {
+    return std::binary_search(local_.begin(), local_.end(), rank);
+  }
 
   /// `inherited` as it is to be for a process of this rank, which may be on another node: with the changes of
   /// the launch information, and with what the process needs to find the server. Each "NAME=VALUE". Throws

@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <set>
+#include <span>
+#include <utility>
 
 #include "tools/host/calls.hpp"
 #include "tools/host/namespace.hpp"
+#include "tools/host/spawn_call.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 
@@ -39,6 +43,22 @@ InfoList about_job(const std::string& nspace) {
   infos.add_string(PMIX_NSPACE, nspace);
   infos.add_proc(PMIX_EVENT_AFFECTED_PROC, proc_of(nspace, Rank{PMIX_RANK_WILDCARD}));
   return infos;
+}
+
+InfoList about_end(const std::string& nspace, const job::Ending& ending) {
+  auto infos = about_job(nspace);
+  infos.add_status(PMIX_JOB_TERM_STATUS, ending.status);
+  if (ending.failed) {
+    infos.add_proc(PMIX_PROCID, proc_of(nspace, *ending.failed));
+    infos.add_int(PMIX_EXIT_CODE, ending.exit_code);
+  }
+  return infos;
+}
+
+void tell(pmix_status_t code, const job::ProcessName& whom, InfoList& infos) {
+  infos.add_procs(PMIX_EVENT_CUSTOM_RANGE, {proc_of(whom.nspace, whom.rank)});
+  infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);
+  raise_event(code, nullptr, PMIX_RANGE_CUSTOM, infos);
 }
 
 }  // namespace
@@ -76,6 +96,44 @@ struct Upcalls {
     return is_known ? PMIX_OPERATION_SUCCEEDED : PMIX_ERR_NOT_FOUND;
   }
 
+  static pmix_status_t connected(const pmix_proc_t procs[], std::size_t count, const pmix_info_t*,
+                                 std::size_t, pmix_op_cbfunc_t, void*) {
+    return tell_connected({procs, count}, true);
+  }
+  static pmix_status_t disconnected(const pmix_proc_t procs[], std::size_t count, const pmix_info_t*,
+                                    std::size_t, pmix_op_cbfunc_t, void*) {
+    return tell_connected({procs, count}, false);
+  }
+  static pmix_status_t tell_connected(std::span<const pmix_proc_t> procs, bool are_connected) {
+    const Server* server = current.load(std::memory_order_acquire);
+    std::set<std::string> nspaces;
+    for (const auto& proc : procs) nspaces.emplace(proc.nspace);
+    if (server == nullptr || !server->events_.connected || nspaces.size() < 2)
+      return PMIX_OPERATION_SUCCEEDED;
+    auto first = procs.front();
+    if (first.rank == PMIX_RANK_WILDCARD) first.rank = 0;
+    bool is_here = false;
+    with(first, [&](Namespace& of, Rank rank) { is_here = of.serves(rank); });
+    if (is_here) server->events_.connected({nspaces.begin(), nspaces.end()}, are_connected);
+    return PMIX_OPERATION_SUCCEEDED;
+  }
+
+  static pmix_status_t spawn(const pmix_proc_t* parent, const pmix_info_t infos[], std::size_t count,
+                             const pmix_app_t apps[], std::size_t programs, pmix_spawn_cbfunc_t done,
+                             void* cookie) {
+    const Server* server = current.load(std::memory_order_acquire);
+    if (server == nullptr || !server->events_.spawn) return PMIX_ERR_NOT_SUPPORTED;
+    job::SpawnRequest request;
+    const auto status = read_spawn_call(*parent, infos, count, apps, programs, request);
+    if (status != PMIX_SUCCESS) return status;
+    server->events_.spawn(std::move(request), [done, cookie](const job::SpawnResult& result) {
+      pmix_nspace_t name{};
+      result.nspace.copy(name, PMIX_MAX_NSLEN);
+      done(result.status, name, cookie);
+    });
+    return PMIX_SUCCESS;
+  }
+
   /// Any rank can raise an event with this code. From a forged one nothing follows but that the end of a rank
   /// is waited for a moment longer.
   static void lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], std::size_t count,
@@ -90,13 +148,17 @@ struct Upcalls {
   }
 };
 
-Server::Server(const ServerIdentity& identity) {
+Server::Server(const ServerIdentity& identity, Events events) : events_(std::move(events)) {
   static pmix_server_module_t module{};  // the library may keep the address
   module.client_connected2 = &Upcalls::connected;
   module.client_finalized = &Upcalls::finalized;
   module.abort = &Upcalls::abort;
+  module.spawn = &Upcalls::spawn;
+  module.connect = &Upcalls::connected;
+  module.disconnect = &Upcalls::disconnected;
   InfoList infos;
   infos.add_bool("weft.tells_ends", true);
+  infos.add_bool("weft.hears_connects", true);
   infos.add_string(PMIX_SERVER_NSPACE, identity.nspace);
   infos.add_rank(PMIX_SERVER_RANK, Rank{identity.number});
   if (identity.servers > 1) {
@@ -148,13 +210,19 @@ void Server::announce_job(pmix_status_t code, const std::string& nspace) const {
 }
 
 void Server::announce_end_of_job(const std::string& nspace, const job::Ending& ending) const {
-  auto infos = about_job(nspace);
-  infos.add_status(PMIX_JOB_TERM_STATUS, ending.status);
-  if (ending.failed) {
-    infos.add_proc(PMIX_PROCID, proc_of(nspace, *ending.failed));
-    infos.add_int(PMIX_EXIT_CODE, ending.exit_code);
-  }
+  auto infos = about_end(nspace, ending);
   raise_event(PMIX_EVENT_JOB_END, nullptr, PMIX_RANGE_LOCAL, infos);
+}
+
+void Server::tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& whom) const {
+  auto infos = about_job(nspace);
+  tell(code, whom, infos);
+}
+
+void Server::tell_end_of_job(const std::string& nspace, const job::Ending& ending,
+                             const job::ProcessName& whom) const {
+  auto infos = about_end(nspace, ending);
+  tell(PMIX_EVENT_JOB_END, whom, infos);
 }
 
 }  // namespace weft::host

@@ -8,9 +8,11 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "tools/host/server_identity.hpp"
 #include "tools/job/ending.hpp"
+#include "tools/job/spawn.hpp"
 
 namespace weft::host {
 
@@ -20,8 +22,17 @@ class Namespace;
 /// the destructor ends that role, and what the library has of each namespace.
 class Server {
  public:
+  /// On a thread of the library, which does not wait.
+  struct Events {
+    /// A process asks for a job; reply: once, from any thread, before the server's end.
+    using Reply = std::function<void(const job::SpawnResult&)>;
+    std::function<void(job::SpawnRequest request, Reply reply)> spawn;
+    /// Jobs of these namespaces have been connected (PMIx_Connect), or disconnected. At the server of the
+    /// first process that the callers have named.
+    std::function<void(std::vector<std::string> nspaces, bool are_connected)> connected;
+  };
   /// Throws Stop (own_failure).
-  explicit Server(const ServerIdentity& identity);
+  explicit Server(const ServerIdentity& identity, Events events = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -31,6 +42,10 @@ class Server {
   /// object ends. nspace: of the job.
   void announce_job(pmix_status_t code, const std::string& nspace) const;
   void announce_end_of_job(const std::string& nspace, const job::Ending& ending) const;
+  /// The same for one process, of any node.
+  void tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& whom) const;
+  void tell_end_of_job(const std::string& nspace, const job::Ending& ending,
+                       const job::ProcessName& whom) const;
 
  private:
   friend class Namespace;
@@ -40,6 +55,7 @@ class Server {
   void remove(const Namespace& of) noexcept;
   void watch_losses();
 
+  const Events events_;
   bool watches_losses_ = false;
   std::mutex mutex_;  ///< an upcall holds it: no namespace ends meanwhile
   std::map<std::string, Namespace*, std::less<>> namespaces_;

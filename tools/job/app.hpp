@@ -9,11 +9,21 @@
 
 namespace weft::job {
 
-/// -x NAME (no value: that of weftrun's own environment) or -x NAME=VALUE.
+/// -x NAME (no value: that of weftrun's own environment) or -x NAME=VALUE; and what PMIx_Spawn knows besides.
 struct EnvironmentSetting {
+  enum class How : std::uint8_t { set, set_if_new, unset, prepend, append };
   std::string name;
   std::optional<std::string> value;
+  How how = How::set;
+  char separator = ':';  ///< for prepend and append
 };
+template <class Archive>
+void fields(Archive& archive, EnvironmentSetting& setting) {
+  archive(setting.name);
+  archive(setting.value);
+  archive(setting.how);
+  archive(setting.separator);
+}
 
 /// One program of the job: what stands between two colons of the command line.
 struct App {

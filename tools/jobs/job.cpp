@@ -55,10 +55,14 @@ Job::Job(Plan plan, const placement::RankTable& table)
 
 messages::Where Job::where(Rank rank) const {
   const auto& files = plan_.output_directory;
-  return {rank, plan_.hosts[table_.node_of(rank)], ranks_.pid(rank), plan_.programs[table_.app_of(rank)],
+  return {rank,
+          plan_.hosts[table_.node_of(rank)],
+          ranks_.pid(rank),
+          plan_.programs[table_.app_of(rank)],
           files.empty()
               ? std::string()
-              : output_file(files, rank, plan_.merges_errors ? job::Stream::out : job::Stream::error)};
+              : output_file(files, rank, plan_.merges_errors ? job::Stream::out : job::Stream::error),
+          plan_.name};
 }
 
 // ---- steps of the table

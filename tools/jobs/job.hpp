@@ -31,6 +31,7 @@ class Job {
     bool goes_on = false;               ///< it outlives ranks and nodes that are lost, once it is launched
     std::string output_directory{};     ///< of files of what ranks write; empty: it is forwarded
     bool merges_errors = false;         ///< standard error goes where standard output goes
+    std::string name{};                 ///< in lines about its ranks; empty: they need none
   };
   /// table: outlives this object.
   Job(Plan plan, const placement::RankTable& table);

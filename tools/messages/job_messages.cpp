@@ -15,7 +15,9 @@ namespace {
 using job::Rank;
 
 std::string at(const Where& where) {
-  return fmt::format("rank {} on {} (pid {}, {})", number(where.rank), where.host, where.pid, where.program);
+  const auto job = where.job.empty() ? std::string() : fmt::format(" of job {}", where.job);
+  return fmt::format("rank {}{} on {} (pid {}, {})", number(where.rank), job, where.host, where.pid,
+                     where.program);
 }
 
 std::string see_output(const Where& where) {
@@ -179,6 +181,14 @@ std::string ended_by_signal(int signal) {
       "got {}: ending the job; ranks that stay get SIGKILL after 2 seconds, or at once if you "
       "send it again",
       signal_name(signal));
+}
+
+std::string ended_with(std::string_view job, std::string_view with) {
+  return fmt::format("job {} is ended with job {}, with which it is connected", job, with);
+}
+
+std::string not_spawned(std::string_view parent, std::uint32_t rank, std::string_view why) {
+  return fmt::format("rank {} of job {} asked for a job (PMIx_Spawn): {}", rank, parent, why);
 }
 
 std::string output_lost(std::string_view stream, int error) {

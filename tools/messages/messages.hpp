@@ -21,6 +21,7 @@ struct Where {
   int pid;
   std::string program;
   std::string error_file;  ///< where its standard error went; empty: forwarded
+  std::string job{};       ///< a job that a process has asked for; empty: weftrun's own
 };
 
 /// The consequence of a loss, for the lines below.
@@ -116,6 +117,10 @@ std::string timed_out_at_start(double seconds);
 std::string ended_by_signal(int signal);
 /// With --on-failure continue. first: "rank 3", "node b".
 std::string went_on(std::size_t failures, int exit_status, std::string_view first);
+/// job, with: namespaces. The jobs are connected.
+std::string ended_with(std::string_view job, std::string_view with);
+/// A process has asked for a job that cannot be. why: a line.
+std::string not_spawned(std::string_view parent, std::uint32_t rank, std::string_view why);
 std::string output_lost(std::string_view stream, int error);
 std::string reader_gone(std::string_view stream);
 

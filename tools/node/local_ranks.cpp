@@ -65,6 +65,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
   map.slots = launch.slots;
   map.session = launch.session;
   map.is_recoverable = launch.is_recoverable;
+  map.parent = launch.parent;
   return map;
 }
 
@@ -84,6 +85,7 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   map_ = map_of(launch, table, home_.node);
   const auto ranks = table.ranks_on(home_.node);
   ranks_.assign(ranks.begin(), ranks.end());
+  if (ranks_.empty()) return;  // the node is a witness: its processes know the job
   const auto local = static_cast<std::uint32_t>(ranks_.size());
   read_processors(launch.processors);
   const placement::Processors processors = placement::count_processors(processors_);
@@ -185,6 +187,7 @@ void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
     });
   };
   namespace_ = std::make_unique<host::Namespace>(server, map_, ranks_, std::move(events));
+  if (ranks_.empty()) return;
   const auto library_path = library_directory();
   for (std::size_t app = 0; app < map_.apps.size(); ++app) plan_app(app, library_path, pmi);
 }

@@ -75,7 +75,16 @@ int Daemon::run() {
 
 void Daemon::start_server() {
   const auto identity = identity_of(message_, self_);
-  server_.emplace(identity);
+  host::Server::Events events;
+  events.spawn = [this](job::SpawnRequest request, Spawns::Reply reply) {
+    spawns_.ask(std::move(request), std::move(reply), channel_);
+  };
+  events.connected = [this](std::vector<std::string> nspaces, bool are_connected) {
+    asio::post(loop_, [this, report = channel::report::Connected{std::move(nspaces), are_connected}] {
+      send_report(report);
+    });
+  };
+  server_.emplace(identity, std::move(events));
   channel_.emplace(loop_, identity,
                    channel::ServerChannel::Events{
                        [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,
@@ -182,6 +191,12 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
     reply();
     return step(DaemonEvent::dismissed);
   }
+  if (type == channel::MessageType::spawned) {
+    reply();
+    if (const auto read = channel::decode<channel::order::Spawned>(bytes))
+      spawns_.end(read->number, read->result);
+    return;
+  }
   if (channel::is_of_job(type)) return receive_for_job(type, bytes, std::move(reply));
   reply();  // reports go to the launcher
 }
@@ -230,7 +245,8 @@ void Daemon::launch(std::uint32_t from, const channel::order::Launch& launch, co
   try {
     const auto distribution = placement::decode_distribution(
         launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
-    const channel::LaunchTree tree(distribution.nodes_with_ranks(), message_.launcher.number);
+    const channel::LaunchTree tree(distribution.nodes_with_ranks(), message_.launcher.number,
+                                   launch.witnesses);
     if (tree.parent_of(self_.number) != from) return;
     has_heard_launcher_ = true;
     host::take_launch_info(launch.nspace, launch.launch_info);

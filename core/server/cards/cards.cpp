@@ -107,7 +107,7 @@ void Cards::answer_cell(Job& job, std::uint32_t local) {
 }
 
 void Cards::offer(const Job& job) {
-  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view());
+  if (modex_ && job.nodes.size() > 1 && job.view().local_count() != 0) modex_->offer(job.view());
 }
 
 void Cards::withdraw(const std::string& nspace) {

@@ -64,7 +64,19 @@ void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
 // ---- of and for other nodes
 
 void ProcessEnds::tell_other_nodes(const Job& job, const pmix_proc_t& proc, bool is_loss) {
-  pass_on({cluster_.self(), proc, is_loss}, job.nodes, nullptr);
+  pass_on({cluster_.self(), proc, is_loss}, nodes_concerned(job, proc), nullptr);
+}
+
+/// Those of its job, and of processes of other jobs that it is connected with, or in a group.
+std::vector<NodeNumber> ProcessEnds::nodes_concerned(const Job& job, const pmix_proc_t& proc) const {
+  auto out = job.nodes;
+  const auto of_others = rooms_.groups.nodes_in_groups_with(proc);
+  out.insert(out.end(), of_others.begin(), of_others.end());
+  const auto connected = rooms_.operations.nodes_connected_with(proc);
+  out.insert(out.end(), connected.begin(), connected.end());
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 /// False: no server says such a thing.

@@ -21,8 +21,9 @@
 namespace weft::server {
 
 /// From server to server, down a tree: a process has ended. The message names the servers that it goes to,
-/// those of the process's job: a server may not know the job yet, and one that never will is to keep nothing
-/// of it. (An event goes to all servers: events/tree_relay.hpp.)
+/// those of the process's job, of its groups and of what it is connected with: a server may not know the job
+/// yet, and one that never will is to keep nothing of it. (An event goes to all servers:
+/// events/tree_relay.hpp.)
 struct ProcessEnd {
   static constexpr std::uint16_t wire_version = 2;
   NodeNumber node = 0;  ///< of the process
@@ -90,6 +91,7 @@ class ProcessEnds {
 
  private:
   void tell_groups(const pmix_proc_t& proc, pmix_status_t status);
+  std::vector<NodeNumber> nodes_concerned(const Job& job, const pmix_proc_t& proc) const;
   void tell_other_nodes(const Job& job, const pmix_proc_t& proc, bool is_loss);
   bool take(const ProcessEnd& end);
   /// told: goes when the last server below has been told, or is lost.

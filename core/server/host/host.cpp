@@ -38,8 +38,8 @@ CardsUpcall::Done take_cards(std::shared_ptr<Call> call, Host::TakeCards done) {
 
 }  // namespace
 
-Host::Host(const pmix_server_module_t* module, asio::io_context& loop)
-    : upcalls_(std::make_shared<OpenUpcalls>(loop)) {
+Host::Host(const pmix_server_module_t* module, asio::io_context& loop, bool hears_connects)
+    : hears_connects_(hears_connects), upcalls_(std::make_shared<OpenUpcalls>(loop)) {
   if (module != nullptr) module_ = *module;
 }
 

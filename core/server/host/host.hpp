@@ -22,8 +22,9 @@ class Host {
   /// Cards of other nodes, as the host brought them.
   using TakeCards = std::function<void(pmix_status_t, const Blob& cards)>;
 
-  /// module: may be null, for a host that offers nothing.
-  Host(const pmix_server_module_t* module, asio::io_context& loop);
+  /// module: may be null, for a host that offers nothing. hears_connects: its upcalls connect and disconnect
+  /// only hear of what the servers have done (weft.hears_connects).
+  Host(const pmix_server_module_t* module, asio::io_context& loop, bool hears_connects = false);
   /// What the host answers from here on has no effect.
   ~Host() { upcalls_->close(); }
   /// The loop is in the host and does not come back: neither answers nor upcalls from here on. Any thread.
@@ -40,7 +41,8 @@ class Host {
     return module_.*function != nullptr;
   }
   bool does_fences() const noexcept { return offers(&pmix_server_module_t::fence_nb); }
-  bool does_connect() const noexcept { return offers(&pmix_server_module_t::connect); }
+  bool does_connect() const noexcept { return !hears_connects_ && offers(&pmix_server_module_t::connect); }
+  bool hears_connects() const noexcept { return hears_connects_; }
   bool does_groups() const noexcept { return offers(&pmix_server_module_t::group); }
 
   /// Makes an upcall: call(function of the module, pointer for its callback) returns the function's status.
@@ -75,6 +77,7 @@ class Host {
 
  private:
   pmix_server_module_t module_{};
+  const bool hears_connects_;
   const std::shared_ptr<OpenUpcalls> upcalls_;
 };
 

@@ -44,6 +44,13 @@ void JobRun::do_order(const jobs::Announce& order) {
   if (order.code != PMIX_LAUNCH_COMPLETE) return;
   all_started_ = Clock::now();
   input_->resume();
+  all_run_ = true;
+  tell_if_all_run();
+}
+
+void JobRun::tell_if_all_run() {
+  if (!all_run_ || (far_ != nullptr && !far_->is_known_everywhere()) || std::exchange(is_told_, true)) return;
+  place_.watcher.on_job_runs(*this);
 }
 
 void JobRun::do_order(jobs::Action action) {
@@ -51,10 +58,12 @@ void JobRun::do_order(jobs::Action action) {
     case jobs::Action::nothing:
       return;
     case jobs::Action::stop_ranks:
-      return stop_ranks();
+      stop_ranks();
+      return place_.watcher.on_job_stops(*this);
     case jobs::Action::kill_ranks:
       send(SIGKILL);
-      return start_grace(last_grace_time);
+      start_grace(last_grace_time);
+      return place_.watcher.on_job_stops(*this);
     case jobs::Action::abandon:
       return abandon();
     case jobs::Action::drain:
@@ -63,7 +72,7 @@ void JobRun::do_order(jobs::Action action) {
       output_.drop();
       [[fallthrough]];
     case jobs::Action::finish:
-      return place_.watcher.on_job_over();
+      return place_.watcher.on_job_over(*this);
   }
 }
 
@@ -71,9 +80,10 @@ void JobRun::do_order(const jobs::EndRanks& order) {
   send(SIGTERM, order.ranks);
   send(SIGCONT, order.ranks);
   auto patience = std::make_shared<asio::steady_timer>(place_.loop, grace_time);
-  patience->async_wait([this, patience, ranks = order.ranks](const asio::error_code& error) {
-    if (!error) send(SIGKILL, ranks);
-  });
+  patience->async_wait(
+      [this, weak = std::weak_ptr(is_here_), patience, ranks = order.ranks](const asio::error_code& error) {
+        if (!error && weak.lock()) send(SIGKILL, ranks);
+      });
 }
 
 void JobRun::do_order(const jobs::Hold& order) {
@@ -104,13 +114,13 @@ void JobRun::abandon() {
   input_->close();
   dismiss(std::nullopt);
   output_.drop();
-  place_.watcher.on_job_over();
+  place_.watcher.on_job_over(*this);
 }
 
 void JobRun::drain() {
   grace_.cancel();
   input_->close();
-  if (local_ != nullptr) node_->reap_orphans(*local_);  // they may hold the output pipes open
+  if (has_ranks_here()) node_->reap_orphans(*local_);  // they may hold the output pipes open
   server_->announce_end_of_job(launch_.nspace, job_.ending());
   dismiss(job_.ending());
   // A time limit holds for a slow reader of weftrun's output too; a limit that has not passed yet goes on.
@@ -121,12 +131,19 @@ void JobRun::drain() {
 /// The job has ended for all daemons. ending: nothing: ranks are left behind.
 void JobRun::dismiss(const std::optional<job::Ending>& ending) {
   if (far_ != nullptr) far_->end(ending);
-  place_.watcher.on_job_ending();
+  place_.watcher.on_job_ending(*this);
+}
+
+void JobRun::leave() {
+  if (local_ != nullptr) node_->remove(*local_);
+  if (far_ != nullptr) cluster_->remove(*far_);
+  local_ = nullptr;
+  far_ = nullptr;
 }
 
 /// Ranks that do not find their runtime may each run as a job of one, and end well.
 void JobRun::do_order(const jobs::LookForStrangers&) {
-  const auto& interfaces = local_ != nullptr ? local_->interfaces() : interfaces_;
+  const auto& interfaces = has_ranks_here() ? local_->interfaces() : interfaces_;
   for (std::size_t app = 0; !job_.has_connected() && app < std::min(interfaces.size(), launch_.apps.size());
        ++app) {
     // A rank that fails right after PMIx_Init may not have been heard of; one with another library never is.
@@ -159,6 +176,13 @@ void JobRun::on_end_signal(int signal) {
                        messages::ended_by_signal(signal)));
 }
 
+void JobRun::end_with(const JobRun& other) {
+  const auto state = job_.state();  // that it ends already is no second signal
+  if (state != jobs::State::starting && state != jobs::State::running) return;
+  carry_out(
+      job_.raise(jobs::Event::end_signal, other.exit_code(), messages::ended_with(nspace(), other.nspace())));
+}
+
 void JobRun::on_relayed_signal(int signal) {
   // Ranks are in process groups of their own, so the terminal did not stop them.
   send(signal == SIGTSTP ? SIGSTOP : signal);
@@ -166,9 +190,9 @@ void JobRun::on_relayed_signal(int signal) {
   if (signal == SIGCONT && job_.all_run()) input_->resume();
 }
 
-void JobRun::on_time_up() {
+void JobRun::on_time_up(std::chrono::milliseconds limit) {
   time_is_up_ = true;
-  const double seconds = std::chrono::duration<double>(*limit_).count();
+  const double seconds = std::chrono::duration<double>(limit).count();
   carry_out(job_.raise(jobs::Event::time_up, exit_status::timed_out,
                        is_starting() ? messages::timed_out_at_start(seconds)
                                      : messages::timed_out(seconds, job_.ranks().running(), table_.size())));
@@ -177,7 +201,9 @@ void JobRun::on_time_up() {
 void JobRun::on_written() {
   // Posted, since a line that is printed for the job comes by here as well.
   if (job_.state() == jobs::State::draining && output_.is_drained())
-    asio::post(place_.loop, [this] { conclude(); });
+    asio::post(place_.loop, [this, weak = std::weak_ptr(is_here_)] {
+      if (weak.lock() && job_.state() == jobs::State::draining) conclude();
+    });
 }
 
 /// The output of all ranks is written. If some failed and the rest went on, one line is left to print.
@@ -200,7 +226,7 @@ void JobRun::on_output_lost(const std::string& what, int error) {
 }
 
 void JobRun::print_end() const {
-  if (local_ != nullptr)
+  if (has_ranks_here())
     place_.console.print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",
                                             local_->count_connected(), local_->all().size(),
                                             plan_.alone ? "" : " of this node"));

@@ -20,15 +20,20 @@
 #include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/launcher/console.hpp"
 #include "tools/weftrun/launcher/grace_timer.hpp"
+#include "tools/weftrun/plan/launch_message.hpp"
 #include "tools/weftrun/plan/plan.hpp"
 
 namespace weft::weftrun {
 
+class JobRun;
+
 /// May be called from inside a call of JobRun.
 class JobRunWatcher {
  public:
-  virtual void on_job_ending() = 0;  ///< its daemons have been told; those without another job may leave
-  virtual void on_job_over() = 0;    ///< nothing is left to do for it
+  virtual void on_job_runs(JobRun& job) = 0;    ///< all its ranks run, and all nodes that are to know it do
+  virtual void on_job_stops(JobRun& job) = 0;   ///< its ranks are ended, for exit_code()
+  virtual void on_job_ending(JobRun& job) = 0;  ///< no rank runs, and its daemons have been told
+  virtual void on_job_over(JobRun& job) = 0;    ///< nothing is left to do for it
 
  protected:
   ~JobRunWatcher() = default;
@@ -45,7 +50,7 @@ class JobRun final : cluster::FarRanksWatcher {
     JobRunWatcher& watcher;
   };
   /// Throws Stop: its files cannot be made.
-  JobRun(Place place, const Options& options, const Plan& plan);
+  JobRun(Place place, const Options& options, const Plan& plan, const JobName& name = {});
 
   // Set-up, in this order (job_run_setup.cpp). Each throws Stop.
   void plan_here(node::Node& node);  ///< if some of its ranks are on this node
@@ -62,22 +67,33 @@ class JobRun final : cluster::FarRanksWatcher {
   void on_written();  ///< the terminal has written all that has come
   void on_reader_lost(job::Stream stream);
   void on_output_lost(const std::string& what, int error);
+  void on_time_up(std::chrono::milliseconds limit);  ///< its own time, or that of its start
+  /// A job that it is connected with is ended for that.
+  void end_with(const JobRun& other);
+  /// Takes the job from its node and its cluster, which stay; after on_job_over(), not inside of it.
+  void leave();
 
   const std::string& nspace() const noexcept { return launch_.nspace; }
+  const placement::RankTable& table() const noexcept { return table_; }
+  const job::App& app_of(job::Rank rank) const { return launch_.apps[table_.app_of(rank)]; }
   bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
   Clock::time_point all_started() const noexcept { return all_started_; }
   int exit_code() const noexcept { return job_.exit_code(); }
+  const job::Ending& ending() const noexcept { return job_.ending(); }
   void print_plan() const;  ///< for --verbose
   void print_end() const;   ///< the same
 
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
                                  const channel::order::Launch& launch);
+  bool has_ranks_here() const { return plan_.own && !table_.ranks_on(*plan_.own).empty(); }
   void start_own_ranks();
+  void tell_if_all_run();
   void on_own_rank_ended(const job::RankEnd& ended);
 
   // Reports of daemons (job_run_nodes.cpp).
   void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
+  void on_known_everywhere() override { tell_if_all_run(); }
   void on_output(channel::report::Output report, channel::Reply written) override;
   void on_ended(const job::RankEnd& ended) override;
   void on_connected_late(job::Rank rank) override;
@@ -103,7 +119,6 @@ class JobRun final : cluster::FarRanksWatcher {
   void dismiss(const std::optional<job::Ending>& ending);
   void conclude();
   void start_grace(std::chrono::seconds time);
-  void on_time_up();
 
   Place place_;
   const Plan plan_;
@@ -114,7 +129,7 @@ class JobRun final : cluster::FarRanksWatcher {
   jobs::Job job_;
   io::Output output_;
   node::Node* node_ = nullptr;
-  node::LocalRanks* local_ = nullptr;  // of node_; null: none of its ranks is here
+  node::LocalRanks* local_ = nullptr;  // of node_; null: weftrun has no node. Perhaps without a rank
   host::Server* server_ = nullptr;
   cluster::Cluster* cluster_ = nullptr;
   cluster::FarRanks* far_ = nullptr;  // of cluster_; null: it runs on this node alone
@@ -122,8 +137,10 @@ class JobRun final : cluster::FarRanksWatcher {
   GraceTimer time_, grace_, hold_;
   std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them
   std::string other_pmix_, other_pmix_host_;
-  bool time_is_up_ = false;
+  bool time_is_up_ = false, all_run_ = false, is_told_ = false;
   Clock::time_point all_started_;
+  /// For what comes later than this object.
+  const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };
 
 }  // namespace weft::weftrun

@@ -15,6 +15,7 @@ using job::Rank;
 jobs::Job::Plan JobRun::plan_of(const Options& options, const Plan& plan,
                                 const channel::order::Launch& launch) {
   jobs::Job::Plan out;
+  if (launch.parent) out.name = launch.nspace;
   for (const auto& node : plan.nodes) out.hosts.push_back(node.name);
   for (const auto& app : launch.apps) out.programs.push_back(app.argv[0]);
   out.goes_on = options.on_failure == OnFailure::go_on;
@@ -23,13 +24,13 @@ jobs::Job::Plan JobRun::plan_of(const Options& options, const Plan& plan,
   return out;
 }
 
-JobRun::JobRun(Place place, const Options& options, const Plan& plan)
+JobRun::JobRun(Place place, const Options& options, const Plan& plan, const JobName& name)
     : place_(place),
       plan_(plan),
       limit_(options.limit),
       goes_on_(options.on_failure == OnFailure::go_on),
       table_(plan_.distribution),
-      launch_(launch_message(options, plan_, table_)),
+      launch_(launch_message(options, plan_, table_, name)),
       job_(plan_of(options, plan_, launch_), table_),
       output_(place_.loop, place_.terminal,
               {launch_.nspace, options.output_directory, options.tags,
@@ -68,7 +69,7 @@ void JobRun::register_with(host::Server& server) {
 
 void JobRun::add_to(cluster::Cluster& cluster) {
   cluster_ = &cluster;
-  far_ = &cluster.add({launch_.nspace, table_, goes_on_}, *this);
+  far_ = &cluster.add({launch_.nspace, table_, goes_on_, launch_.parent.has_value()}, *this);
 }
 
 void JobRun::begin() {
@@ -82,7 +83,7 @@ void JobRun::begin() {
     far_->send_input(node, bytes, std::move(taken));
   };
   input_.emplace(place_.loop, launch_.input, table_.size(), std::move(others));
-  if (limit_) time_.start(*limit_, [this] { on_time_up(); });
+  if (limit_) time_.start(*limit_, [this] { on_time_up(*limit_); });
 }
 
 void JobRun::start() {
@@ -91,10 +92,11 @@ void JobRun::start() {
     return start_own_ranks();
   }
   if (!is_starting()) return;
-  launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, host::Servers::included);
+  const auto servers = launch_.parent ? host::Servers::left_out : host::Servers::included;
+  launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, servers);
   cluster_->launch(*far_, launch_, [this] {
     job_.launched();
-    if (local_ != nullptr) start_own_ranks();
+    if (has_ranks_here()) start_own_ranks();
   });
 }
 
@@ -115,7 +117,7 @@ void JobRun::start_own_ranks() {
 void JobRun::print_plan() const {
   place_.console.print_detail(
       fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));
-  if (local_ == nullptr || !place_.console.is_verbose()) return;
+  if (!has_ranks_here() || !place_.console.is_verbose()) return;
   for (const auto& line : local_->description()) place_.console.print_detail(line);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <asio/post.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <system_error>
@@ -45,10 +46,10 @@ int Launcher::run() {
   start_server();
   served_ = Clock::now();
   if (cluster_) console_->print_detail(fmt::format("other nodes are reached by {}", cluster_->way()));
-  job_->print_plan();
-  job_->begin();
+  jobs_->first().print_plan();
+  jobs_->first().begin();
   held.restore_dispositions();
-  signals_.emplace(loop_, SignalWatch::Events{[this](int signal) { job_->on_end_signal(signal); },
+  signals_.emplace(loop_, SignalWatch::Events{[this](int signal) { jobs_->on_end_signal(signal); },
                                               [this](int signal) { on_relayed_signal(signal); }});
   held.release();
   if (cluster_) {
@@ -56,47 +57,62 @@ int Launcher::run() {
     constexpr std::chrono::seconds short_start{3};
     if (::isatty(STDERR_FILENO) == 1) show_progress(short_start);
   } else {
-    job_->start();
+    jobs_->first().start();
   }
   loop_.run();
   if (node_) node_->reap_orphans();
   print_times();
-  job_->print_end();
-  return job_->exit_code();
+  jobs_->first().print_end();
+  return jobs_->exit_code();
 }
 
 // ---- set-up
 
 void Launcher::make_job() {
   io::TerminalWatcher& terminal_watcher = *this;  // bases that emplace may not see
-  JobRunWatcher& job_watcher = *this;
+  RunningJobsWatcher& jobs_watcher = *this;
   terminal_.emplace(loop_, terminal_watcher);
   console_.emplace(*terminal_, options_.quiet, options_.verbose);
-  job_.emplace(JobRun::Place{loop_, *console_, *terminal_, job_watcher}, options_, plan_);
+  jobs_.emplace(RunningJobs::Place{loop_, *console_, *terminal_, options_, plan_, jobs_watcher});
   // UCX prints its complaints on standard output, which is the ranks'. The job has copied their environment
   // before.
   ::setenv("UCX_LOG_FILE", "stderr", 0);
   if (!plan_.own) return;
   // While there is one thread.
-  node_ = std::make_unique<node::Node>(loop_, spawner_, job_->nspace(), *plan_.own, !plan_.alone,
+  node_ = std::make_unique<node::Node>(loop_, spawner_, jobs_->first().nspace(), *plan_.own, !plan_.alone,
                                        [this](pid_t pid, int status) {
                                          if (cluster_) cluster_->on_child_exit(pid, status);
                                        });
-  job_->plan_here(*node_);
+  jobs_->first().plan_here(*node_);
 }
 
 void Launcher::start_server() {
   host::ServerIdentity identity;
-  identity.nspace = job_->nspace() + "-weftrun";
+  identity.nspace = jobs_->first().nspace() + "-weftrun";
   identity.number = plan_.alone ? 0 : plan_.launcher_number();
   identity.servers = plan_.alone ? 1 : plan_.servers();
   identity.host = plan_.own ? plan_.nodes[*plan_.own].name : allocation::OwnNames::here().host;
   identity.is_on_one_host = plan_.one_machine;
   identity.transport = transport_;
   if (!plan_.alone) identity.key = new_key();
-  server_ = std::make_unique<host::Server>(identity);
-  job_->register_with(*server_);
+  server_ = std::make_unique<host::Server>(identity, events_of_server());
+  jobs_->first().register_with(*server_);
   if (!plan_.alone) start_daemons(std::move(identity));
+  jobs_->serve(*server_, node_.get(), cluster_.get());
+}
+
+host::Server::Events Launcher::events_of_server() {
+  host::Server::Events events;
+  events.spawn = [this](job::SpawnRequest request, RunningJobs::Reply reply) {
+    asio::post(loop_, [this, request = std::move(request), reply = std::move(reply)] {
+      jobs_->spawn(plan_.own, request, reply);
+    });
+  };
+  events.connected = [this](std::vector<std::string> nspaces, bool are_connected) {
+    asio::post(loop_,
+               [this, nspaces = std::move(nspaces), are_connected] { on_connected(nspaces, are_connected); });
+  };
+  return events;
 }
 
 void Launcher::start_daemons(host::ServerIdentity identity) {
@@ -104,25 +120,25 @@ void Launcher::start_daemons(host::ServerIdentity identity) {
   for (const auto& node : plan_.nodes) setup.hosts.push_back(node.name);
   cluster::ClusterWatcher& watcher = *this;  // a base that make_unique may not see
   cluster_ = std::make_unique<cluster::Cluster>(loop_, spawner_, std::move(setup), watcher);
-  job_->add_to(*cluster_);
+  jobs_->first().add_to(*cluster_);
 }
 
 /// With daemons weftrun itself is not stopped: a launcher that does not answer would be lost to them.
 void Launcher::on_relayed_signal(int signal) {
-  job_->on_relayed_signal(signal);
+  jobs_->on_relayed_signal(signal);
   if (signal == SIGTSTP && !cluster_) ::kill(::getpid(), SIGSTOP);
 }
 
 // ---- the cluster
 
 void Launcher::on_all_connected() {
-  job_->start();
+  jobs_->first().start();
 }
 
 /// For a terminal only: a pipe or a file gets what has happened, not what has not yet.
 void Launcher::show_progress(std::chrono::seconds after) {
   progress_.start(after, [this] {
-    if (!job_->is_starting()) return;
+    if (!jobs_->first().is_starting()) return;
     const std::chrono::duration<double> waited = Clock::now() - served_;
     const auto now = cluster_->progress();
     console_->print_result(
@@ -144,6 +160,16 @@ void Launcher::on_unused_node_lost(const std::string& line) {
   console_->print_result(line);
 }
 
+void Launcher::on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) {
+  jobs_->spawn(node, request, [this, node, number](const job::SpawnResult& result) {
+    cluster_->spawned(node, number, result);
+  });
+}
+
+void Launcher::on_connected(const std::vector<std::string>& nspaces, bool are_connected) {
+  jobs_->on_connected(nspaces, are_connected);
+}
+
 void Launcher::on_all_exited() {
   loop_.stop();
 }
@@ -151,27 +177,27 @@ void Launcher::on_all_exited() {
 // ---- the terminal
 
 void Launcher::on_written() {
-  job_->on_written();
+  jobs_->on_written();
 }
 
 /// The ranks' ends of the stream are closed, so that all is as without weftrun: a rank that writes to a
 /// stream without a reader gets SIGPIPE, and decides.
 void Launcher::on_reader_lost(job::Stream stream) {
-  job_->on_reader_lost(stream);
+  jobs_->on_reader_lost(stream);
   console_->print_detail(messages::reader_gone(name_of(stream)));
 }
 
 void Launcher::on_write_failed(job::Stream stream, int error) {
-  job_->on_output_lost(name_of(stream), error);
+  jobs_->on_output_lost(name_of(stream), error);
 }
 
 // ---- the end
 
-void Launcher::on_job_ending() {
+void Launcher::on_all_ending() {
   if (cluster_) cluster_->dismiss();
 }
 
-void Launcher::on_job_over() {
+void Launcher::on_all_over() {
   cluster_ ? cluster_->finish(leaving_time) : loop_.stop();
 }
 
@@ -181,7 +207,7 @@ void Launcher::print_times() {
   };
   console_->print_detail(
       fmt::format("server ready after {:.1f} ms, ranks started after {:.1f} ms, all over after {:.1f} ms",
-                  since(served_), since(job_->all_started()), since(Clock::now())));
+                  since(served_), since(jobs_->first().all_started()), since(Clock::now())));
 }
 
 }  // namespace weft::weftrun

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// weftrun: a cluster of daemons, one job and a terminal. Everything here runs on the thread that calls run().
+// weftrun: a cluster of daemons, the jobs of the run and a terminal. Everything here runs on the thread that
+// calls run().
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -15,13 +16,13 @@
 #include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/launcher/console.hpp"
 #include "tools/weftrun/launcher/grace_timer.hpp"
-#include "tools/weftrun/launcher/job_run.hpp"
+#include "tools/weftrun/launcher/running_jobs.hpp"
 #include "tools/weftrun/launcher/signal_watch.hpp"
 #include "tools/weftrun/plan/plan.hpp"
 
 namespace weft::weftrun {
 
-class Launcher final : cluster::ClusterWatcher, io::TerminalWatcher, JobRunWatcher {
+class Launcher final : cluster::ClusterWatcher, io::TerminalWatcher, RunningJobsWatcher {
  public:
   /// spawner: outlives this object. release: weftrun's own, "0.1.0". transport: between nodes; empty: the
   /// user's, or the best.
@@ -50,8 +51,11 @@ class Launcher final : cluster::ClusterWatcher, io::TerminalWatcher, JobRunWatch
   void on_written() override;
   void on_reader_lost(job::Stream stream) override;
   void on_write_failed(job::Stream stream, int error) override;
-  void on_job_ending() override;
-  void on_job_over() override;
+  void on_all_ending() override;
+  void on_all_over() override;
+  void on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) override;
+  void on_connected(const std::vector<std::string>& nspaces, bool are_connected) override;
+  host::Server::Events events_of_server();
 
   void show_progress(std::chrono::seconds after);
   void print_times();
@@ -66,7 +70,7 @@ class Launcher final : cluster::ClusterWatcher, io::TerminalWatcher, JobRunWatch
   std::unique_ptr<node::Node> node_;  // null: no rank runs on weftrun's own machine
   std::unique_ptr<host::Server> server_;
   std::unique_ptr<cluster::Cluster> cluster_;  // null: the job runs on this node alone
-  std::optional<JobRun> job_;
+  std::optional<RunningJobs> jobs_;
   std::optional<SignalWatch> signals_;
   GraceTimer progress_{loop_};  // of a start that takes long
   using Clock = std::chrono::steady_clock;

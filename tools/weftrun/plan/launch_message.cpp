@@ -44,9 +44,11 @@ std::string current_directory() {
 }  // namespace
 
 channel::order::Launch launch_message(const Options& options, const Plan& plan,
-                                      const placement::RankTable& table) {
+                                      const placement::RankTable& table, const JobName& name) {
   channel::order::Launch launch;
   launch.nspace = namespace_for(allocation::OwnNames::here().host);
+  if (name.number != 0) launch.nspace += "." + std::to_string(name.number);
+  launch.parent = name.parent;
   for (const auto& node : plan.nodes) {
     launch.hosts.push_back(node.name);
     if (!plan.alone) launch.slots.push_back(node.slots);

@@ -286,6 +286,7 @@ Plan make_plan(const Options& options, const PlanContext& context) {
   for (const auto& app : plan.distribution.apps)
     plan.ranks.push_back(std::accumulate(app.counts.begin(), app.counts.end(), 0U));
   plan.one_machine = choice.is_virtual;
+  plan.may_oversubscribe = choice.may_oversubscribe || options.oversubscribe;
   plan.alone = plan.nodes.size() == 1 && plan.own;
   if (plan.alone) return plan;
   plan.agent = choose_agent(plan, options, context, choice.is_virtual);

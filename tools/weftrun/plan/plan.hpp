@@ -29,6 +29,7 @@ struct Plan {
   bool alone = false;                    ///< one node, and it is this one: no daemon, no fabric, no key
   bool one_machine = false;              ///< virtual nodes: all share the processors of this machine
   bool oversubscribed = false;           ///< a node has more ranks than slots
+  bool may_oversubscribe = false;        ///< by an option, or since the slots are this program's own count
   launch::Agent agent;                   ///< for the nodes but `own`; not filled in when `alone`
   std::vector<std::string> unused;       ///< nodes of the host list that get no rank
   std::vector<PlannedNode> allocation;   ///< all nodes, those without ranks too

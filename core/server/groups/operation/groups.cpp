@@ -173,6 +173,17 @@ std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
   return to_end;
 }
 
+std::vector<NodeNumber> Groups::nodes_in_groups_with(const pmix_proc_t& proc) {
+  rooms_.table.settle();
+  std::vector<NodeNumber> out;
+  rooms_.table.each([&](const std::string&, const Group& group) {
+    if (!link::has_others(group.members, proc) || !link::holds(group.members, proc)) return;
+    const auto nodes = rooms_.jobs.nodes_of(link::procs_or_none(group.members));
+    out.insert(out.end(), nodes.begin(), nodes.end());
+  });
+  return out;
+}
+
 /// The group ends without these members, and this node may hear of their ends later than of that. Of its own,
 /// and of those that it knows to be dead, it has told.
 void Groups::tell_absent(const std::string& name, const std::vector<GroupPart>& parts) {

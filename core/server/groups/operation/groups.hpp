@@ -69,6 +69,8 @@ class Groups {
   /// The same, of its collectives (Group::series).
   std::uint64_t next_series() noexcept { return (std::uint64_t{server_} << 32) | ++last_series_; }
 
+  /// Of members of other jobs.
+  std::vector<NodeNumber> nodes_in_groups_with(const pmix_proc_t& proc);
   /// A process has ended, or has finalized: groups that asked for it tell their members here. Returns its
   /// groups that have no live member of this node any more.
   std::vector<std::string> process_ended(const pmix_proc_t& proc);

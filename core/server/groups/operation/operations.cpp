@@ -234,9 +234,11 @@ void Operations::finish(const Operation& operation, const std::vector<GroupPart>
       return finish_construct(operation, parts);
     case Operation::Kind::connect:
       connected_.insert(set);
+      tell_connected(operation.set, true);
       break;
     case Operation::Kind::disconnect:
       if (const auto open = connected_.find(set); open != connected_.end()) connected_.erase(open);
+      tell_connected(operation.set, false);
       break;
     case Operation::Kind::destruct:
       open_.failures().forget(operation.name.group);
@@ -246,6 +248,25 @@ void Operations::finish(const Operation& operation, const std::vector<GroupPart>
       break;
   }
   answer(operation, {PMIX_SUCCESS, {}, {}});
+}
+
+/// The host hears of it before the callers do: of what they do next it may be the reason.
+void Operations::tell_connected(const Procs& set, bool are_connected) {
+  if (!rooms_.host.hears_connects()) return;
+  are_connected ? rooms_.host.connect({set, {}}, [](pmix_status_t) {})
+                : rooms_.host.disconnect({set, {}}, [](pmix_status_t) {});
+}
+
+std::vector<NodeNumber> Operations::nodes_connected_with(const pmix_proc_t& proc) const {
+  std::vector<NodeNumber> out;
+  for (const auto& runs : connected_) {
+    if (!link::has_others(runs, proc)) continue;
+    const auto procs = link::procs_or_none(runs);
+    if (!events::covers(procs, proc)) continue;
+    const auto nodes = rooms_.jobs.nodes_of(procs);
+    out.insert(out.end(), nodes.begin(), nodes.end());
+  }
+  return out;
 }
 
 /// The group is made: for its members here, and for this server.

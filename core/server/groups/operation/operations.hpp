@@ -86,6 +86,7 @@ class Operations {
   bool has_other_nodes(const Procs& set) const;
   /// PMIx_Connect has returned for these processes, and PMIx_Disconnect has not.
   bool are_connected(const Procs& set) const { return connected_.count(link::runs_of(set)) != 0; }
+  std::vector<NodeNumber> nodes_connected_with(const pmix_proc_t& proc) const;
   /// For lost members of this node, in what another node has asked about: not with others than the members
   /// that the group has now, and not twice. Constructs have no group yet.
   bool may_take_part_in(const Operation& operation) const;
@@ -98,6 +99,7 @@ class Operations {
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
  private:
+  void tell_connected(const Procs& set, bool are_connected);
   /// How it has ended, or goes on.
   struct Cause {
     pmix_status_t status = PMIX_SUCCESS;

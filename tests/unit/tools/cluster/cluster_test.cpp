@@ -56,6 +56,7 @@ struct JobRun : FarRanksWatcher {
     started.push_back(node);
     failures += report.failure;
   }
+  void on_known_everywhere() override {}
   void on_output(channel::report::Output report, channel::Reply written) override {
     output[report.rank] += report.bytes;
     written();
@@ -117,6 +118,8 @@ class ClusterTest : public ::testing::Test, ClusterWatcher {
   }
   void on_unused_node_lost(const std::string& line) override { lines.push_back(line); }
   void on_all_exited() override { have_exited = true; }
+  void on_spawn(std::uint32_t, std::uint64_t, const job::SpawnRequest&) override {}
+  void on_connected(const std::vector<std::string>&, bool) override {}
 
   template <class Done>
   void run_until(Done&& done) {

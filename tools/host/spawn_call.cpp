@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/host/spawn_call.hpp"
+
+#include <pmix.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace weft::host {
+namespace {
+
+using Words = std::vector<std::string>;
+using How = job::EnvironmentSetting::How;
+
+/// Where an attribute's value goes in the words.
+enum class Kind {
+  flag,     ///< the option alone, if true
+  text,     ///< option and value
+  number,   ///< the same
+  ppr,      ///< "2:node" as "ppr:2:node"
+  ignored,  ///< has no meaning here, or it is so anyway
+};
+
+struct Row {
+  const char* key;
+  Kind kind;
+  const char* option = nullptr;
+  const char* value = nullptr;  ///< of a flag
+};
+
+constexpr Row table[] = {
+    {PMIX_HOST, Kind::text, "--host"},
+    {PMIX_HOSTFILE, Kind::text, "--hostfile"},
+    {PMIX_WDIR, Kind::text, "--wdir"},
+    {PMIX_PSET_NAME, Kind::text, "--pset"},
+    {PMIX_MAPBY, Kind::text, "--map-by"},
+    {PMIX_RANKBY, Kind::text, "--rank-by"},
+    {PMIX_BINDTO, Kind::text, "--bind-to"},
+    {PMIX_PPR, Kind::ppr, "--map-by"},
+    {PMIX_CPUS_PER_PROC, Kind::number, "--cpus-per-rank"},
+    {PMIX_CPU_LIST, Kind::text, "--cpu-list"},
+    {PMIX_TAG_OUTPUT, Kind::flag, "--tag-output"},
+    {PMIX_TIMESTAMP_OUTPUT, Kind::flag, "--timestamp-output"},
+    {PMIX_MERGE_STDERR_STDOUT, Kind::flag, "--merge-stderr-to-stdout"},
+    {PMIX_OUTPUT_TO_DIRECTORY, Kind::text, "--output-dir"},
+    {PMIX_REPORT_BINDINGS, Kind::flag, "--report-bindings"},
+    {PMIX_JOB_RECOVERABLE, Kind::flag, "--on-failure", "continue"},
+    {PMIX_JOB_CONTINUOUS, Kind::flag, "--on-failure", "continue"},
+    {PMIX_JOB_TIMEOUT, Kind::number, "--timeout"},
+    // Of the parent's job, or as it is anyway.
+    {PMIX_SPAWNED, Kind::ignored},
+    {PMIX_PARENT_ID, Kind::ignored},
+    {PMIX_REQUESTOR_IS_TOOL, Kind::ignored},
+    {PMIX_REQUESTOR_IS_CLIENT, Kind::ignored},
+    {PMIX_USERID, Kind::ignored},
+    {PMIX_GRPID, Kind::ignored},
+    {PMIX_PERSONALITY, Kind::ignored},
+    {PMIX_PREFIX, Kind::ignored},
+    {PMIX_WDIR_USER_SPECIFIED, Kind::ignored},
+    {PMIX_SET_SESSION_CWD, Kind::ignored},
+    {PMIX_ENVARS_HARVESTED, Kind::ignored},
+    {PMIX_FWD_STDOUT, Kind::ignored},
+    {PMIX_FWD_STDERR, Kind::ignored},
+    {PMIX_FWD_STDDIAG, Kind::ignored},
+    {PMIX_ABORT_NON_ZERO_TERM, Kind::ignored},
+};
+
+std::string_view key_of(const pmix_info_t& info) {
+  return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)};
+}
+
+std::optional<std::string> text_of(const pmix_value_t& value) {
+  if (value.type != PMIX_STRING || value.data.string == nullptr) return std::nullopt;
+  return std::string(value.data.string);
+}
+
+std::optional<bool> truth_of(const pmix_value_t& value) {
+  if (value.type == PMIX_UNDEF) return true;
+  if (value.type == PMIX_BOOL) return value.data.flag;
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> number_of(const pmix_value_t& value) {
+  std::int64_t number = 0;
+  pmix_status_t status = PMIX_SUCCESS;
+  PMIX_VALUE_GET_NUMBER(status, &value, number, std::int64_t);
+  const bool is_right =
+      status == PMIX_SUCCESS && number >= 0 && number <= std::numeric_limits<std::int32_t>::max();
+  return is_right ? std::optional(static_cast<std::uint32_t>(number)) : std::nullopt;
+}
+
+std::optional<std::string> written_number(const pmix_value_t& value) {
+  const auto number = number_of(value);
+  return number ? std::optional(std::to_string(*number)) : std::nullopt;
+}
+
+/// False: the value is none of this kind.
+bool add(const Row& row, const pmix_value_t& value, Words& words) {
+  if (row.kind == Kind::ignored) return true;
+  if (row.kind == Kind::flag) {
+    const auto truth = truth_of(value);
+    if (truth && *truth) words.emplace_back(row.option);
+    if (truth && *truth && row.value != nullptr) words.emplace_back(row.value);
+    return truth.has_value();
+  }
+  auto text = row.kind == Kind::number ? written_number(value) : text_of(value);
+  if (!text) return false;
+  words.emplace_back(row.option);
+  words.push_back(row.kind == Kind::ppr ? "ppr:" + *text : std::move(*text));
+  return true;
+}
+
+std::optional<How> how_of(std::string_view key) {
+  constexpr std::pair<const char*, How> all[] = {{PMIX_SET_ENVAR, How::set},
+                                                 {PMIX_ADD_ENVAR, How::set_if_new},
+                                                 {PMIX_UNSET_ENVAR, How::unset},
+                                                 {PMIX_PREPEND_ENVAR, How::prepend},
+                                                 {PMIX_APPEND_ENVAR, How::append}};
+  for (const auto& [name, how] : all)
+    if (key == name) return how;
+  return std::nullopt;
+}
+
+std::optional<job::EnvironmentSetting> setting_of(How how, const pmix_value_t& value) {
+  if (how == How::unset) {
+    auto name = text_of(value);
+    return name ? std::optional(job::EnvironmentSetting{std::move(*name), std::nullopt, how}) : std::nullopt;
+  }
+  const auto& variable = value.data.envar;
+  if (value.type != PMIX_ENVAR || variable.envar == nullptr || variable.value == nullptr) return std::nullopt;
+  return job::EnvironmentSetting{variable.envar, std::string(variable.value), how,
+                                 variable.separator == '\0' ? ':' : variable.separator};
+}
+
+/// The words and changes of the environment that infos of the job, or of a program, come to.
+class Infos {
+ public:
+  Infos(Words& words, std::vector<job::EnvironmentSetting>& settings, job::SpawnRequest& request)
+      : words_(words), settings_(settings), request_(request) {}
+
+  pmix_status_t read(std::span<const pmix_info_t> infos) {
+    for (const auto& info : infos)
+      if (const auto status = read(info); status != PMIX_SUCCESS) return status;
+    return PMIX_SUCCESS;
+  }
+
+ private:
+  pmix_status_t read(const pmix_info_t& info) {
+    const auto key = key_of(info);
+    if (const auto how = how_of(key)) {
+      auto setting = setting_of(*how, info.value);
+      if (!setting) return PMIX_ERR_BAD_PARAM;
+      settings_.push_back(std::move(*setting));
+      return PMIX_SUCCESS;
+    }
+    if (bool* flag = flag_of(key)) {
+      const auto truth = truth_of(info.value);
+      *flag = truth.value_or(false);
+      return truth ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    }
+    if (key == PMIX_TIMEOUT || key == PMIX_SPAWN_TIMEOUT) {
+      const auto seconds = number_of(info.value);
+      if (seconds) request_.start_seconds = *seconds;
+      return seconds ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    }
+    if (key == PMIX_NO_OVERSUBSCRIBE) {
+      const auto truth = truth_of(info.value);
+      if (truth) request_.may_oversubscribe = !*truth;
+      return truth ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    }
+    const auto* row =
+        std::find_if(std::begin(table), std::end(table), [&](const Row& each) { return key == each.key; });
+    if (row != std::end(table)) return add(*row, info.value, words_) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    return PMIX_INFO_IS_REQUIRED(&info) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+  }
+
+  bool* flag_of(std::string_view key) {
+    if (key == PMIX_NOTIFY_COMPLETION) return &request_.tells_end;
+    return key == PMIX_NOTIFY_JOB_EVENTS ? &request_.tells_all : nullptr;
+  }
+
+  Words& words_;
+  std::vector<job::EnvironmentSetting>& settings_;
+  job::SpawnRequest& request_;
+};
+
+pmix_status_t read_variables(char* const* variables, std::vector<job::EnvironmentSetting>& out) {
+  for (; variables != nullptr && *variables != nullptr; ++variables) {
+    const std::string_view text(*variables);
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string_view::npos) return PMIX_ERR_BAD_PARAM;
+    out.push_back({std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))});
+  }
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t read_program(const pmix_app_t& app, job::SpawnRequest& request) {
+  auto& program = request.programs.emplace_back();
+  for (char** word = app.argv; word != nullptr && *word != nullptr; ++word) program.argv.emplace_back(*word);
+  // The Standard lets argv begin with the program's name, and cmd say where it is.
+  if (program.argv.empty()) program.argv.emplace_back();
+  if (app.cmd != nullptr && app.cmd[0] != '\0') program.argv.front() = app.cmd;
+  if (program.argv.front().empty()) return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
+  if (app.maxprocs <= 0) return PMIX_ERR_BAD_PARAM;
+  program.ranks = static_cast<std::uint32_t>(app.maxprocs);
+  if (app.cwd != nullptr && app.cwd[0] != '\0') program.words = {"--wdir", app.cwd};
+  const std::span infos(app.info, app.info == nullptr ? 0 : app.ninfo);
+  auto status = Infos(program.words, program.settings, request).read(infos);
+  if (status == PMIX_SUCCESS) status = read_variables(app.env, program.settings);
+  return status;
+}
+
+}  // namespace
+
+pmix_status_t read_spawn_call(const pmix_proc_t& parent, const pmix_info_t infos[], std::size_t count,
+                              const pmix_app_t apps[], std::size_t programs, job::SpawnRequest& out) {
+  if (programs == 0 || apps == nullptr) return PMIX_ERR_BAD_PARAM;
+  if (programs > most_spawned_programs) return PMIX_ERR_OUT_OF_RESOURCE;
+  out.parent = {std::string(parent.nspace, ::strnlen(parent.nspace, PMIX_MAX_NSLEN)), job::Rank{parent.rank}};
+  std::vector<job::EnvironmentSetting> of_all;
+  auto status = Infos(out.words, of_all, out).read({infos, infos == nullptr ? 0 : count});
+  for (std::size_t i = 0; i < programs && status == PMIX_SUCCESS; ++i) status = read_program(apps[i], out);
+  // A program's own come behind those of the job.
+  for (auto& program : out.programs)
+    program.settings.insert(program.settings.begin(), of_all.begin(), of_all.end());
+  return status;
+}
+
+}  // namespace weft::host

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job that a process of a running one asks for (PMIx_Spawn), in the words of weftrun's command line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/job/app.hpp"
+#include "tools/job/rank.hpp"
+
+namespace weft::job {
+
+/// A process of any job.
+struct ProcessName {
+  std::string nspace;
+  Rank rank{0};
+  bool operator==(const ProcessName&) const = default;
+};
+template <class Archive>
+void fields(Archive& archive, ProcessName& name) {
+  archive(name.nspace);
+  archive(name.rank);
+}
+
+struct SpawnRequest {
+  struct Program {
+    std::vector<std::string> words;  ///< options of weftrun, without -n
+    std::vector<std::string> argv;
+    std::uint32_t ranks = 0;
+    std::vector<EnvironmentSetting> settings;  ///< changes of its environment, in their order
+  };
+  ProcessName parent;
+  std::vector<std::string> words;  ///< options of the whole job
+  std::vector<Program> programs;
+  std::optional<bool> may_oversubscribe;  ///< nothing: as the parent's job
+  bool tells_end = false;                 ///< the parent is to hear of the job's end
+  bool tells_all = false;                 ///< and of its start
+  std::uint32_t start_seconds = 0;        ///< for its start; 0: without end
+};
+template <class Archive>
+void fields(Archive& archive, SpawnRequest::Program& program) {
+  archive(program.words);
+  archive(program.argv);
+  archive(program.ranks);
+  archive(program.settings);
+}
+template <class Archive>
+void fields(Archive& archive, SpawnRequest& request) {
+  archive(request.parent);
+  archive(request.words);
+  archive(request.programs);
+  archive(request.may_oversubscribe);
+  archive(request.tells_end);
+  archive(request.tells_all);
+  archive(request.start_seconds);
+}
+
+/// What has become of such a request.
+struct SpawnResult {
+  std::int32_t status = 0;  ///< a pmix_status_t
+  std::string nspace;       ///< of the job, where it runs
+};
+template <class Archive>
+void fields(Archive& archive, SpawnResult& result) {
+  archive(result.status);
+  archive(result.nspace);
+}
+
+}  // namespace weft::job
