@@ -26,6 +26,7 @@ struct Launch {
   std::uint32_t all_slots =
       0;                      ///< of the only machine, or of all virtual nodes; 0: there are several machines
   std::uint32_t session = 0;  ///< PMIX_SESSION_ID
+  std::uint32_t universe = 0;            ///< slots of all nodes that jobs of the run may go to
   std::vector<job::App> apps;            ///< without their settings
   std::string launch_info;               ///< for the PMIx server of each node: host::take_launch_info()
   std::vector<std::string> environment;  ///< of weftrun
@@ -45,6 +46,8 @@ struct Launch {
   std::optional<job::ProcessName> parent;  ///< of a job that a process has asked for
   /// Nodes without ranks of the job whose processes are to know it.
   std::vector<std::uint32_t> witnesses;
+  /// To a witness that has come after the launch, from the launcher itself: the node's name. Else empty.
+  std::string late_host;
 };
 
 template <class Archive>
@@ -55,6 +58,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.slots);
   archive(launch.all_slots);
   archive(launch.session);
+  archive(launch.universe);
   archive(launch.apps);
   archive(launch.launch_info);
   archive(launch.environment);
@@ -71,6 +75,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.pmi);
   archive(launch.parent);
   archive(launch.witnesses);
+  archive(launch.late_host);
 }
 
 }  // namespace weft::channel::order

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <asio/post.hpp>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,7 @@ Cluster::Cluster(asio::io_context& loop, const process::Spawner& spawner, Setup 
     : loop_(loop),
       setup_(std::move(setup)),
       watcher_(watcher),
-      nodes_(setup_.hosts, setup_.own),
+      nodes_(setup_.hosts, setup_.own, setup_.spares),
       channel_(loop, setup_.identity,
                channel::ServerChannel::Events{
                    [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,
@@ -83,7 +84,7 @@ void Cluster::remove(FarRanks& job) {
 
 // ---- the start
 
-launch::StartMessage Cluster::start_message() const {
+launch::StartMessage Cluster::start_message(const std::vector<std::uint32_t>& nodes) const {
   const auto& identity = setup_.identity;
   launch::StartMessage message;
   message.nspace = identity.nspace;
@@ -94,15 +95,31 @@ launch::StartMessage Cluster::start_message() const {
   message.contact = channel_.contact();
   message.settings = launch::server_settings(environ);
   message.agent = setup_.agent;
-  for (const auto number : nodes_.daemons()) message.nodes.push_back({number, nodes_.host(number)});
+  for (const auto number : nodes) message.nodes.push_back({number, nodes_.host(number)});
   if (message.agent.kind == launch::Agent::Kind::slurm)
     message.audience = launch::StartMessage::Audience::all;
   return message;
 }
 
 void Cluster::start() {
+  const auto nodes = nodes_.daemons();
+  if (!nodes.empty()) return start_daemons(nodes);
+  is_connected_ = true;
+  asio::post(loop_, [this] { watcher_.on_all_connected(); });
+}
+
+void Cluster::want(const std::vector<std::uint32_t>& nodes, std::function<void()> done) {
+  std::vector<std::uint32_t> fresh;
+  for (const auto node : nodes)
+    if (nodes_.step(node, NodeEvent::wanted)) fresh.push_back(node);
+  wanted_.push_back({nodes, std::move(done)});
+  if (!fresh.empty()) start_daemons(fresh);
+  asio::post(loop_, [this] { tell_wanted(); });
+}
+
+void Cluster::start_daemons(const std::vector<std::uint32_t>& nodes) {
   arm_limit();
-  const auto message = start_message();
+  const auto message = start_message(nodes);
   base::info(base::LogPart::launch, "starts daemons on {} nodes by {}", message.nodes.size(),
              message.agent.words.empty() ? "processes of this machine"
                                          : fmt::format("{}", fmt::join(message.agent.words, " ")));
@@ -155,7 +172,7 @@ bool Cluster::waits_for(std::uint32_t node) const {
 
 void Cluster::on_launch_timeout() {
   const double seconds = std::chrono::duration<double>(launch_timeout_).count();
-  const auto message = start_message();
+  const auto message = start_message(nodes_.daemons());
   // No node is launched before all daemons have reported: a daemon that has reported waits for the others.
   for (const auto& node : message.nodes) {
     if (!waits_for(node.number)) continue;
@@ -202,6 +219,7 @@ void Cluster::dismiss() {
   agents_.expect_end();
   const auto reachable = nodes_.reachable();
   for (const auto number : reachable) nodes_.step(number, NodeEvent::dismissed);
+  if (reachable.empty()) return asio::post(loop_, [this] { on_order_read(); });
   channel_.send(reachable, channel::order::Leave{}, [this](bool) { on_order_read(); });
 }
 
@@ -294,8 +312,21 @@ void Cluster::on_hello(const channel::report::Hello::Daemon& hello) {
   });
 }
 
+void Cluster::tell_wanted() {
+  std::vector<std::function<void()>> ready;
+  std::erase_if(wanted_, [&](Wanted& wanted) {
+    const bool is_over = std::all_of(wanted.nodes.begin(), wanted.nodes.end(), [this](auto node) {
+      return nodes_.state(node) == NodeState::connected || nodes_.is_lost(node);
+    });
+    if (is_over) ready.push_back(std::move(wanted.done));
+    return is_over;
+  });
+  for (const auto& done : ready) done();
+}
+
 /// Once: when each daemon is connected, or lost, and nothing that waits for the lost ones goes on.
 void Cluster::tell_if_connected() {
+  if (!wanted_.empty()) asio::post(loop_, [this] { tell_wanted(); });
   const auto there = nodes_.count(NodeState::connected), lost = nodes_.count(NodeState::lost);
   if (is_connected_ || there == 0 || there + lost != nodes_.count()) return;
   is_connected_ = true;

@@ -8,6 +8,7 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,7 @@ class Cluster {
   struct Setup {
     host::ServerIdentity identity;     ///< of this process's server
     std::vector<std::string> hosts;    ///< of the nodes, by number
+    std::size_t spares = 0;            ///< so many of them, the last, get daemons when they are wanted
     std::optional<std::uint32_t> own;  ///< the node of this process, which has no daemon
     launch::Agent agent;
     std::string release;  ///< "0.1.0", which each daemon has to be of
@@ -55,6 +57,10 @@ class Cluster {
   /// Starts the daemons. From here until all have connected, and until the ranks of what is launched then
   /// have been started, they have WEFT_LAUNCH_TIMEOUT seconds.
   void start();
+  /// Daemons for spare nodes. done: each of these is connected, or lost. Not inside this call.
+  void want(const std::vector<std::uint32_t>& nodes, std::function<void()> done);
+  bool is_lost(std::uint32_t node) const { return nodes_.is_lost(node); }
+  bool is_spare(std::uint32_t node) const { return nodes_.is_spare(node); }
   /// Sends the order down the tree; after on_all_connected(). The same time. ready: this server may start
   /// ranks of its own.
   void launch(FarRanks& job, const channel::order::Launch& launch, const std::function<void()>& ready);
@@ -87,6 +93,7 @@ class Cluster {
   void take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes);
   void on_hello(const channel::report::Hello::Daemon& hello);
   void tell_if_connected();
+  void tell_wanted();
   void on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer);
   void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how,
                        int exit_code);
@@ -100,7 +107,8 @@ class Cluster {
   void lift_limit();
   bool is_launched() const;
   bool waits_for(std::uint32_t node) const;
-  launch::StartMessage start_message() const;
+  launch::StartMessage start_message(const std::vector<std::uint32_t>& nodes) const;
+  void start_daemons(const std::vector<std::uint32_t>& nodes);
 
   asio::io_context& loop_;
   const Setup setup_;
@@ -109,6 +117,11 @@ class Cluster {
   channel::ServerChannel channel_;
   launch::Agents agents_;
   std::vector<std::unique_ptr<FarRanks>> jobs_;
+  struct Wanted {
+    std::vector<std::uint32_t> nodes;
+    std::function<void()> done;
+  };
+  std::vector<Wanted> wanted_;
   asio::steady_timer limit_;
   const std::chrono::milliseconds launch_timeout_;
   unsigned limit_round_ = 0;

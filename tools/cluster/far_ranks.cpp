@@ -41,6 +41,13 @@ void FarRanks::launch(channel::order::Launch launch, const std::function<void()>
   ready();
 }
 
+void FarRanks::add_witness(std::uint32_t node, channel::order::Launch launch) {
+  if (is_over_ || nodes_.is_lost(node) || has_ranks_on(node) || !witnesses_.insert(node).second) return;
+  unaware_.insert(node);
+  launch.late_host = nodes_.host(node);
+  channel_.send({node}, launch);
+}
+
 void FarRanks::signal(int number, const std::vector<Rank>& named) {
   const bool is_end = number == SIGTERM || number == SIGKILL;
   if (!is_launched_) {

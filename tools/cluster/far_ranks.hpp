@@ -59,6 +59,8 @@ class FarRanks {
   /// Down the tree, when all daemons are connected. ready: this server may start ranks of its own. Fills in
   /// the witnesses.
   void launch(channel::order::Launch launch, const std::function<void()>& ready);
+  /// A node that has no ranks of the job is to know it now. launch: as for launch().
+  void add_witness(std::uint32_t node, channel::order::Launch launch);
   /// For all ranks that have not ended; named: for these only. Before launch() SIGTERM and SIGKILL cancel the
   /// launch.
   void signal(int number, const std::vector<job::Rank>& named = {});

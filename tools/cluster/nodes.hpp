@@ -12,31 +12,34 @@
 namespace weft::cluster {
 
 enum class NodeState : std::uint8_t {
+  spare,      ///< no job has come to it, and there is no daemon
   starting,   ///< an agent brings the daemon in
   reported,   ///< it has said hello, and its contact is taken in
   connected,  ///< orders reach it
   leaving,    ///< it was ordered to leave: its end is no loss
   lost,       ///< with all that ran there
 };
-inline constexpr int node_states = 5;
+inline constexpr int node_states = 6;
 
 enum class NodeEvent : std::uint8_t {
+  wanted,  ///< a daemon is to be started
   hello,
   contact_taken,
   dismissed,  ///< it is ordered to leave
   lost,
 };
-inline constexpr int node_events = 4;
+inline constexpr int node_events = 5;
 
 constexpr NodeState node_step(NodeState state, NodeEvent event) noexcept {
   using S = NodeState;
   constexpr S table[node_states][node_events] = {
-      // hello, contact_taken, dismissed, lost
-      {S::reported, S::starting, S::leaving, S::lost},
-      {S::reported, S::connected, S::leaving, S::lost},
-      {S::connected, S::connected, S::leaving, S::lost},
-      {S::leaving, S::leaving, S::leaving, S::lost},
-      {S::lost, S::lost, S::lost, S::lost},
+      // wanted, hello, contact_taken, dismissed, lost
+      {S::starting, S::spare, S::spare, S::spare, S::spare},
+      {S::starting, S::reported, S::starting, S::leaving, S::lost},
+      {S::reported, S::reported, S::connected, S::leaving, S::lost},
+      {S::connected, S::connected, S::connected, S::leaving, S::lost},
+      {S::leaving, S::leaving, S::leaving, S::leaving, S::lost},
+      {S::lost, S::lost, S::lost, S::lost, S::lost},
   };
   return table[static_cast<int>(state)][static_cast<int>(event)];
 }
@@ -45,11 +48,14 @@ class Nodes {
  public:
   /// hosts: by number. own: that of the launcher itself, which has no daemon. A launcher without a node has a
   /// server behind those of the nodes.
-  Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own);
+  /// spares: so many of them, the last, have no daemon for now.
+  Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own, std::size_t spares = 0);
 
   std::uint32_t servers() const noexcept { return size() + (own_ ? 0 : 1); }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
-  bool is_daemon(std::uint32_t number) const noexcept { return number < size() && number != own_; }
+  bool is_daemon(std::uint32_t number) const noexcept {
+    return number < size() && number != own_ && state(number) != NodeState::spare;
+  }
   const std::string& host(std::uint32_t number) const { return nodes_[number].host; }
   NodeState state(std::uint32_t number) const { return nodes_[number].state; }
   bool is_lost(std::uint32_t number) const { return state(number) == NodeState::lost; }
@@ -57,13 +63,14 @@ class Nodes {
   bool has_reported(std::uint32_t number) const { return nodes_[number].has_reported; }
   /// True: the state is another now.
   bool step(std::uint32_t number, NodeEvent event);
+  bool is_spare(std::uint32_t number) const { return state(number) == NodeState::spare; }
 
   std::vector<std::uint32_t> daemons() const;
   /// Those that have said hello and are not lost.
   std::vector<std::uint32_t> reachable() const;
   /// Of the daemons, not of the launcher's own node.
   std::size_t count(NodeState state) const noexcept { return counts_[static_cast<std::size_t>(state)]; }
-  std::size_t count() const noexcept { return size() - (own_ ? 1 : 0); }
+  std::size_t count() const noexcept { return size() - (own_ ? 1 : 0) - count(NodeState::spare); }
 
  private:
   struct Node {

@@ -55,7 +55,7 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_string(PMIX_JOBID, map.nspace);
   infos.add_u32(PMIX_JOB_SIZE, map.size);
   infos.add_u32(PMIX_MAX_PROCS, map.size);
-  infos.add_u32(PMIX_UNIV_SIZE, map.size);
+  infos.add_u32(PMIX_UNIV_SIZE, std::max(map.universe, map.size));
   infos.add_u32(PMIX_NUM_NODES, nodes_with_ranks(map));
   infos.add_u32(PMIX_NODEID, map.node);
   infos.add_u32(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(map.apps.size()));
@@ -82,7 +82,7 @@ InfoList session_level(const JobMap& map) {
   InfoList infos;
   // A session for each launcher: its pid is unique as long as it runs.
   infos.add_u32(PMIX_SESSION_ID, map.session != 0 ? map.session : static_cast<std::uint32_t>(::getpid()));
-  infos.add_u32(PMIX_UNIV_SIZE, map.size);
+  infos.add_u32(PMIX_UNIV_SIZE, std::max(map.universe, map.size));
   infos.add_string(PMIX_NODE_LIST, node_list(map));
   infos.add_string(PMIX_RM_NAME, "weft");
   infos.add_string(PMIX_RM_VERSION, WEFT_VERSION);
@@ -147,8 +147,9 @@ std::uint32_t JobMap::nodes() const noexcept {
 
 std::vector<Rank> JobMap::local_ranks() const {
   std::vector<Rank> ranks;
+  if (!ranks_of_node.empty() && node >= ranks_of_node.size()) return ranks;  // a node behind those of the map
   if (!ranks_of_node.empty())
-    for (const auto r : ranks_of_node.at(node)) ranks.push_back(Rank{r});
+    for (const auto r : ranks_of_node[node]) ranks.push_back(Rank{r});
   else
     for (std::uint32_t r = 0; r < size; ++r) ranks.push_back(Rank{r});
   return ranks;

@@ -45,22 +45,6 @@ InfoList about_job(const std::string& nspace) {
   return infos;
 }
 
-InfoList about_end(const std::string& nspace, const job::Ending& ending) {
-  auto infos = about_job(nspace);
-  infos.add_status(PMIX_JOB_TERM_STATUS, ending.status);
-  if (ending.failed) {
-    infos.add_proc(PMIX_PROCID, proc_of(nspace, *ending.failed));
-    infos.add_int(PMIX_EXIT_CODE, ending.exit_code);
-  }
-  return infos;
-}
-
-void tell(pmix_status_t code, const job::ProcessName& whom, InfoList& infos) {
-  infos.add_procs(PMIX_EVENT_CUSTOM_RANGE, {proc_of(whom.nspace, whom.rank)});
-  infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);
-  raise_event(code, nullptr, PMIX_RANGE_CUSTOM, infos);
-}
-
 }  // namespace
 
 /// The upcalls run on the library's thread and only record what happened: the library must not wait for the
@@ -210,19 +194,20 @@ void Server::announce_job(pmix_status_t code, const std::string& nspace) const {
 }
 
 void Server::announce_end_of_job(const std::string& nspace, const job::Ending& ending) const {
-  auto infos = about_end(nspace, ending);
+  auto infos = about_job(nspace);
+  infos.add_status(PMIX_JOB_TERM_STATUS, ending.status);
+  if (ending.failed) {
+    infos.add_proc(PMIX_PROCID, proc_of(nspace, *ending.failed));
+    infos.add_int(PMIX_EXIT_CODE, ending.exit_code);
+  }
   raise_event(PMIX_EVENT_JOB_END, nullptr, PMIX_RANGE_LOCAL, infos);
 }
 
-void Server::tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& whom) const {
+void Server::tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& process) const {
   auto infos = about_job(nspace);
-  tell(code, whom, infos);
-}
-
-void Server::tell_end_of_job(const std::string& nspace, const job::Ending& ending,
-                             const job::ProcessName& whom) const {
-  auto infos = about_end(nspace, ending);
-  tell(PMIX_EVENT_JOB_END, whom, infos);
+  infos.add_procs(PMIX_EVENT_CUSTOM_RANGE, {proc_of(process.nspace, process.rank)});
+  infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);
+  raise_event(code, nullptr, PMIX_RANGE_CUSTOM, infos);
 }
 
 }  // namespace weft::host

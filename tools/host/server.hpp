@@ -42,10 +42,8 @@ class Server {
   /// object ends. nspace: of the job.
   void announce_job(pmix_status_t code, const std::string& nspace) const;
   void announce_end_of_job(const std::string& nspace, const job::Ending& ending) const;
-  /// The same for one process, of any node.
-  void tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& whom) const;
-  void tell_end_of_job(const std::string& nspace, const job::Ending& ending,
-                       const job::ProcessName& whom) const;
+  /// The same for one process of another node.
+  void tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& process) const;
 
  private:
   friend class Namespace;

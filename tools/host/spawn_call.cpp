@@ -53,7 +53,8 @@ constexpr Row table[] = {
     {PMIX_JOB_RECOVERABLE, Kind::flag, "--on-failure", "continue"},
     {PMIX_JOB_CONTINUOUS, Kind::flag, "--on-failure", "continue"},
     {PMIX_JOB_TIMEOUT, Kind::number, "--timeout"},
-    // Of the parent's job, or as it is anyway.
+    // Of the parent's job, or as it is anyway: each process of the run may listen to the ends of its jobs.
+    {PMIX_NOTIFY_COMPLETION, Kind::ignored},
     {PMIX_SPAWNED, Kind::ignored},
     {PMIX_PARENT_ID, Kind::ignored},
     {PMIX_REQUESTOR_IS_TOOL, Kind::ignored},
@@ -159,9 +160,9 @@ class Infos {
       settings_.push_back(std::move(*setting));
       return PMIX_SUCCESS;
     }
-    if (bool* flag = flag_of(key)) {
+    if (key == PMIX_NOTIFY_JOB_EVENTS) {
       const auto truth = truth_of(info.value);
-      *flag = truth.value_or(false);
+      request_.tells_start = truth.value_or(false);
       return truth ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     }
     if (key == PMIX_TIMEOUT || key == PMIX_SPAWN_TIMEOUT) {
@@ -178,11 +179,6 @@ class Infos {
         std::find_if(std::begin(table), std::end(table), [&](const Row& each) { return key == each.key; });
     if (row != std::end(table)) return add(*row, info.value, words_) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     return PMIX_INFO_IS_REQUIRED(&info) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
-  }
-
-  bool* flag_of(std::string_view key) {
-    if (key == PMIX_NOTIFY_COMPLETION) return &request_.tells_end;
-    return key == PMIX_NOTIFY_JOB_EVENTS ? &request_.tells_all : nullptr;
   }
 
   Words& words_;

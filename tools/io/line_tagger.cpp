@@ -30,7 +30,7 @@ std::string local_time() {
 }  // namespace
 
 LineTagger::LineTagger(Rank rank, OutputTags tags)
-    : tag_(tags.rank ? fmt::format("[{}]", number(rank)) : ""), has_time_(tags.time) {}
+    : tag_(tags.rank ? fmt::format("[{}{}]", tags.job, number(rank)) : ""), has_time_(tags.time) {}
 
 void LineTagger::emit(std::string& out, std::string_view rest) {
   if (has_time_) out += local_time() + (tag_.empty() ? "" : " ");

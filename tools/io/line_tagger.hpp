@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // --tag-output and --timestamp-output: turns the bytes of a stream into whole lines that begin with
-// "[rank] ", with the local time at which the line was complete, or with both:
-// "2026-01-31T12:00:00.123 [rank] ".
+// "[rank] ", or "[job.rank] " of a job that a process has asked for, with the local time at which the line
+// was complete, or with both: "2026-01-31T12:00:00.123 [rank] ".
 #pragma once
 
 #include <string>

@@ -35,8 +35,7 @@ struct SpawnRequest {
   std::vector<std::string> words;  ///< options of the whole job
   std::vector<Program> programs;
   std::optional<bool> may_oversubscribe;  ///< nothing: as the parent's job
-  bool tells_end = false;                 ///< the parent is to hear of the job's end
-  bool tells_all = false;                 ///< and of its start
+  bool tells_start = false;               ///< the parent is to hear that all ranks run
   std::uint32_t start_seconds = 0;        ///< for its start; 0: without end
 };
 template <class Archive>
@@ -52,8 +51,7 @@ void fields(Archive& archive, SpawnRequest& request) {
   archive(request.words);
   archive(request.programs);
   archive(request.may_oversubscribe);
-  archive(request.tells_end);
-  archive(request.tells_all);
+  archive(request.tells_start);
   archive(request.start_seconds);
 }
 

@@ -52,7 +52,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
                     std::uint32_t node) {
   host::JobMap map;
   map.nspace = launch.nspace;
-  map.host = launch.hosts[node];
+  map.host = launch.late_host.empty() ? launch.hosts[node] : launch.late_host;
   map.directory = launch.directory;
   map.size = table.size();
   map.apps = launch.apps;
@@ -64,6 +64,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
   map.node = node;
   map.slots = launch.slots;
   map.session = launch.session;
+  map.universe = launch.universe;
   map.is_recoverable = launch.is_recoverable;
   map.parent = launch.parent;
   return map;

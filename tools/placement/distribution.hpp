@@ -51,8 +51,9 @@ class RankTable {
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(node_of_.size()); }
   std::uint32_t nodes() const noexcept { return static_cast<std::uint32_t>(begin_.size() - 1); }
   std::uint32_t node_of(job::Rank rank) const noexcept { return node_of_[index(rank)]; }
-  /// Ascending.
+  /// Ascending. None of a node that the job does not know.
   std::span<const job::Rank> ranks_on(std::uint32_t node) const noexcept {
+    if (node >= nodes()) return {};
     return std::span(ranks_).subspan(begin_[node], begin_[node + 1] - begin_[node]);
   }
   /// Binding in ranks_on() of its node. O(log of the ranks there).

@@ -247,10 +247,11 @@ void Daemon::launch(std::uint32_t from, const channel::order::Launch& launch, co
         launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
     const channel::LaunchTree tree(distribution.nodes_with_ranks(), message_.launcher.number,
                                    launch.witnesses);
-    if (tree.parent_of(self_.number) != from) return;
+    const bool is_late = !launch.late_host.empty();
+    if ((is_late ? message_.launcher.number : tree.parent_of(self_.number)) != from) return;
     has_heard_launcher_ = true;
     host::take_launch_info(launch.nspace, launch.launch_info);
-    for (const auto child : tree.children_of(self_.number))
+    for (const auto child : is_late ? std::vector<std::uint32_t>() : tree.children_of(self_.number))
       channel_->send({child}, channel::MessageType::launch, bytes);
   } catch (const Stop& stop) {
     refusal = stop;

@@ -103,7 +103,8 @@ void JobHere::start_ranks(channel::report::Started& report) {
   const auto distribution = placement::decode_distribution(
       launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
   const placement::RankTable table(distribution);
-  if (launch.hosts.size() != table.nodes() || place_.node.number() >= table.nodes() || launch.apps.empty())
+  const bool is_of_map = place_.node.number() < table.nodes() || !launch.late_host.empty();
+  if (launch.hosts.size() != table.nodes() || !is_of_map || launch.apps.empty())
     throw Stop(exit_status::own_failure, messages::damaged_order());
   change_directory(launch.directory);
   output_pipes_.set_credit(io::Pipes::credit_of(table.nodes(), table.size()));

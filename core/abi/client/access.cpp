@@ -5,6 +5,9 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "core/abi/calls/guard.hpp"
 #include "core/abi/roles/native_procs.hpp"
@@ -52,6 +55,36 @@ std::optional<Value> caller_itself(const Role& role, const pmix_proc_t* proc, st
   if (key == PMIX_NSPACE && proc == nullptr) return Value::of(text_of(self.nspace, PMIX_MAX_NSLEN));
   if (key == PMIX_RANK && (proc == nullptr || proc->rank > PMIX_RANK_VALID)) return Value::of_rank(self.rank);
   return std::nullopt;
+}
+
+/// The namespaces that this process's server knows; where it cannot be asked, the caller's own.
+std::vector<std::string> known_namespaces(const Role& role) {
+  char key[] = PMIX_QUERY_NAMESPACES;
+  char* keys[] = {key, nullptr};
+  pmix_query_t query{keys, nullptr, 0};
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  std::vector<std::string> out;
+  if (PMIx_Query_info(&query, 1, &results, &count) == PMIX_SUCCESS && count != 0 &&
+      results[0].value.type == PMIX_STRING && results[0].value.data.string != nullptr) {
+    std::stringstream names(results[0].value.data.string);
+    for (std::string name; std::getline(names, name, ',');) out.push_back(name);
+  }
+  PMIX_INFO_FREE(results, count);
+  if (out.empty()) out.emplace_back(text_of(role.self().nspace, PMIX_MAX_NSLEN));
+  return out;
+}
+
+/// As Role::resolve_peers, of all namespaces.
+pmix_status_t peers_of_all(Role& role, std::string_view node, std::vector<pmix_proc_t>& found) {
+  pmix_status_t status = PMIX_ERR_NOT_FOUND;
+  for (const auto& name : known_namespaces(role)) {
+    std::vector<pmix_proc_t> some;
+    const auto one = role.resolve_peers(node, name, some);
+    if (one == PMIX_SUCCESS) found.insert(found.end(), some.begin(), some.end());
+    if (one == PMIX_SUCCESS || status != PMIX_SUCCESS) status = one;
+  }
+  return status;
 }
 
 /// PMIX_TOPOLOGY2: the topology of this node, which PMIx_Load_topology hands out as well. Nothing: another
@@ -242,8 +275,7 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
 }
 
 /// PMIx_Resolve_peers: the processes of a namespace, or of a group that the caller is a member of, on a node;
-/// NULL node = this one, NULL namespace = mine.
-/// Not yet: a NULL namespace as all namespaces of the node.
+/// NULL node = this one, NULL namespace = all that this process's server knows.
 pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspace, pmix_proc_t** procs,
                                  size_t* nprocs) {
   return guarded_status([&]() -> pmix_status_t {
@@ -253,7 +285,8 @@ pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspac
     std::vector<pmix_proc_t> found;
     const auto node = text_of(nodename, 4096);
     const auto space = text_of(nspace, PMIX_MAX_NSLEN);
-    const auto status = role->resolve_peers(node, space, found);
+    const auto status =
+        nspace == nullptr ? peers_of_all(*role, node, found) : role->resolve_peers(node, space, found);
     if (status != PMIX_SUCCESS) return status;
     auto* out = static_cast<pmix_proc_t*>(std::malloc(found.size() * sizeof(pmix_proc_t)));
     if (out == nullptr) return PMIX_ERR_NOMEM;

@@ -45,6 +45,7 @@ void JobRun::do_order(const jobs::Announce& order) {
   all_started_ = Clock::now();
   input_->resume();
   all_run_ = true;
+  place_.watcher.on_job_launched(*this);
   tell_if_all_run();
 }
 
@@ -121,8 +122,8 @@ void JobRun::drain() {
   grace_.cancel();
   input_->close();
   if (has_ranks_here()) node_->reap_orphans(*local_);  // they may hold the output pipes open
-  server_->announce_end_of_job(launch_.nspace, job_.ending());
   dismiss(job_.ending());
+  server_->announce_end_of_job(launch_.nspace, job_.ending());
   // A time limit holds for a slow reader of weftrun's output too; a limit that has not passed yet goes on.
   if (time_is_up_) start_grace(grace_time);
   if (output_.is_drained()) conclude();

@@ -30,10 +30,12 @@ class JobRun;
 /// May be called from inside a call of JobRun.
 class JobRunWatcher {
  public:
-  virtual void on_job_runs(JobRun& job) = 0;    ///< all its ranks run, and all nodes that are to know it do
-  virtual void on_job_stops(JobRun& job) = 0;   ///< its ranks are ended, for exit_code()
-  virtual void on_job_ending(JobRun& job) = 0;  ///< no rank runs, and its daemons have been told
-  virtual void on_job_over(JobRun& job) = 0;    ///< nothing is left to do for it
+  virtual void on_job_launched(JobRun& job) = 0;  ///< all its ranks run
+  virtual void on_job_runs(JobRun& job) = 0;      ///< all its ranks run, and all nodes that are to know it do
+  virtual void on_job_known(JobRun& job) = 0;     ///< by a node that has become its witness
+  virtual void on_job_stops(JobRun& job) = 0;     ///< its ranks are ended, for exit_code()
+  virtual void on_job_ending(JobRun& job) = 0;    ///< no rank runs, and its daemons have been told
+  virtual void on_job_over(JobRun& job) = 0;      ///< nothing is left to do for it
 
  protected:
   ~JobRunWatcher() = default;
@@ -58,8 +60,9 @@ class JobRun final : cluster::FarRanksWatcher {
   void add_to(cluster::Cluster& cluster);  ///< if some are on others
   /// Its standard input; and from now on its time runs.
   void begin();
-  /// Starts its ranks; with other nodes when all daemons are connected.
-  void start();
+  /// Starts its ranks; with other nodes when all daemons are connected. needs_contacts: some of these do not
+  /// know each other yet.
+  void start(bool needs_contacts = true);
 
   // What happens to the process.
   void on_end_signal(int signal);
@@ -70,6 +73,10 @@ class JobRun final : cluster::FarRanksWatcher {
   void on_time_up(std::chrono::milliseconds limit);  ///< its own time, or that of its start
   /// A job that it is connected with is ended for that.
   void end_with(const JobRun& other);
+  /// A node that had no daemon when the job was launched is to know it.
+  void add_witness(std::uint32_t node);
+  /// All nodes know it that are to know it, or are lost.
+  bool is_known_everywhere() const { return far_ == nullptr || far_->is_known_everywhere(); }
   /// Takes the job from its node and its cluster, which stay; after on_job_over(), not inside of it.
   void leave();
 
@@ -79,9 +86,9 @@ class JobRun final : cluster::FarRanksWatcher {
   bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
   Clock::time_point all_started() const noexcept { return all_started_; }
   int exit_code() const noexcept { return job_.exit_code(); }
-  const job::Ending& ending() const noexcept { return job_.ending(); }
-  void print_plan() const;  ///< for --verbose
-  void print_end() const;   ///< the same
+  bool has_run() const noexcept { return all_run_; }  ///< all its ranks, at any time
+  void print_plan() const;                            ///< for --verbose
+  void print_end() const;                             ///< the same
 
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
@@ -93,7 +100,7 @@ class JobRun final : cluster::FarRanksWatcher {
 
   // Reports of daemons (job_run_nodes.cpp).
   void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
-  void on_known_everywhere() override { tell_if_all_run(); }
+  void on_known_everywhere() override;
   void on_output(channel::report::Output report, channel::Reply written) override;
   void on_ended(const job::RankEnd& ended) override;
   void on_connected_late(job::Rank rank) override;

@@ -21,6 +21,15 @@ void JobRun::on_node_started(std::uint32_t node, const channel::report::Started&
   carry_out(job_.started(started));
 }
 
+void JobRun::on_known_everywhere() {
+  tell_if_all_run();
+  place_.watcher.on_job_known(*this);
+}
+
+void JobRun::add_witness(std::uint32_t node) {
+  if (far_ != nullptr) far_->add_witness(node, launch_);
+}
+
 void JobRun::on_output(channel::report::Output report, channel::Reply written) {
   output_.write({std::move(report.nspace), report.rank, report.stream}, std::move(report.bytes),
                 [written = std::move(written)](bool) { written(); });

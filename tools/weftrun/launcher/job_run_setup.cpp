@@ -86,13 +86,13 @@ void JobRun::begin() {
   if (limit_) time_.start(*limit_, [this] { on_time_up(*limit_); });
 }
 
-void JobRun::start() {
+void JobRun::start(bool needs_contacts) {
   if (far_ == nullptr) {
     job_.launched();
     return start_own_ranks();
   }
   if (!is_starting()) return;
-  const auto servers = launch_.parent ? host::Servers::left_out : host::Servers::included;
+  const auto servers = needs_contacts ? host::Servers::included : host::Servers::left_out;
   launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, servers);
   cluster_->launch(*far_, launch_, [this] {
     job_.launched();

@@ -116,8 +116,9 @@ host::Server::Events Launcher::events_of_server() {
 }
 
 void Launcher::start_daemons(host::ServerIdentity identity) {
-  cluster::Cluster::Setup setup{std::move(identity), {}, plan_.own, plan_.agent, release_};
-  for (const auto& node : plan_.nodes) setup.hosts.push_back(node.name);
+  cluster::Cluster::Setup setup{std::move(identity), {},          plan_.spares.size(),
+                                plan_.own,           plan_.agent, release_};
+  for (std::uint32_t i = 0; i < plan_.all_nodes(); ++i) setup.hosts.push_back(plan_.node(i).name);
   cluster::ClusterWatcher& watcher = *this;  // a base that make_unique may not see
   cluster_ = std::make_unique<cluster::Cluster>(loop_, spawner_, std::move(setup), watcher);
   jobs_->first().add_to(*cluster_);

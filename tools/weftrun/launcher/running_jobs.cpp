@@ -76,7 +76,8 @@ void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnReque
   try {
     const auto options = options_for(request, *parent);
     status = PMIX_ERR_JOB_INSUFFICIENT_RESOURCES;
-    const auto plan = spawn_plan(options, place_.plan, taken());
+    const auto plan = spawn_plan(options, place_.plan, nodes_now());
+    if (const auto spares = spares_in(plan); !spares.empty()) return bring_in(spares, {node, request, reply});
     status = PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     start(request, options, plan, reply);
   } catch (const Stop& stop) {
@@ -96,18 +97,46 @@ Options RunningJobs::options_for(const job::SpawnRequest& request, const JobRun&
     options.limit = std::clamp(options.limit.value_or(left), std::chrono::milliseconds(1),
                                std::max(left, std::chrono::milliseconds(1)));
   }
+  options.tags.job = fmt::format("{}.", last_number_ + 1);
   if (options.output_directory.empty() && !place_.options.output_directory.empty())
     options.output_directory = fmt::format("{}/job.{}", place_.options.output_directory, last_number_ + 1);
   return options;
 }
 
-/// Ranks on each node of the run.
-std::vector<std::uint32_t> RunningJobs::taken() const {
-  std::vector<std::uint32_t> out(place_.plan.nodes.size());
-  for (const auto& run : runs_)
-    for (std::uint32_t node = 0; node < out.size() && !run.is_ending; ++node)
-      out[node] += static_cast<std::uint32_t>(run.job->table().ranks_on(node).size());
+std::vector<NodeNow> RunningJobs::nodes_now() const {
+  std::vector<NodeNow> out(place_.plan.all_nodes());
+  for (std::uint32_t node = 0; node < out.size(); ++node) {
+    out[node].is_lost = cluster_ != nullptr && node != place_.plan.own && cluster_->is_lost(node);
+    for (const auto& run : runs_)
+      if (!run.is_ending)
+        out[node].ranks += static_cast<std::uint32_t>(run.job->table().ranks_on(node).size());
+  }
   return out;
+}
+
+std::vector<std::uint32_t> RunningJobs::spares_in(const Plan& plan) const {
+  std::vector<std::uint32_t> out;
+  for (const auto node : plan.distribution.nodes_with_ranks())
+    if (cluster_ != nullptr && node != place_.plan.own && cluster_->is_spare(node)) out.push_back(node);
+  return out;
+}
+
+/// The request is looked at anew when the nodes are there, or lost, and know all jobs of the run.
+void RunningJobs::bring_in(const std::vector<std::uint32_t>& spares, Waiting waiting) {
+  has_new_nodes_ = true;
+  cluster_->want(spares, [this, spares, waiting = std::move(waiting)] {
+    for (const auto node : spares) each([node](JobRun& job) { job.add_witness(node); });
+    waiting_.push_back(waiting);
+    serve_waiting();
+  });
+}
+
+void RunningJobs::serve_waiting() {
+  const bool is_known = std::all_of(runs_.begin(), runs_.end(), [](const Run& run) {
+    return run.is_ending || run.job->is_known_everywhere();
+  });
+  if (!is_known) return;
+  for (const auto& waiting : std::exchange(waiting_, {})) spawn(waiting.node, waiting.request, waiting.reply);
 }
 
 void RunningJobs::start(const job::SpawnRequest& request, const Options& options, const Plan& plan,
@@ -127,11 +156,10 @@ void RunningJobs::start(const job::SpawnRequest& request, const Options& options
   auto& run = runs_.emplace_back();
   run.job = std::move(job);
   run.parent = request.parent;
-  run.tells_start = request.tells_all;
-  run.tells_end = request.tells_end || request.tells_all;
+  run.tells_start = request.tells_start;
   run.reply = reply;
   if (request.start_seconds != 0) limit_start(run, std::chrono::seconds(request.start_seconds));
-  run.job->start();
+  run.job->start(std::exchange(has_new_nodes_, false));
 }
 
 void RunningJobs::limit_start(Run& run, std::chrono::seconds time) {
@@ -144,11 +172,21 @@ void RunningJobs::limit_start(Run& run, std::chrono::seconds time) {
 
 // ---- the lives of jobs
 
-void RunningJobs::on_job_runs(JobRun& job) {
+bool RunningJobs::is_here(const job::ProcessName& process) {
+  const auto* const job = job_named(process.nspace);
+  return job != nullptr && job->table().node_of(process.rank) == place_.plan.own;
+}
+
+/// This server's own processes hear of each job of the run.
+void RunningJobs::on_job_launched(JobRun& job) {
   auto& run = run_of(job);
   run.is_running = true;
-  if (run.tells_start) server_->tell_job(PMIX_LAUNCH_COMPLETE, job.nspace(), *run.parent);
-  if (const auto reply = std::exchange(run.reply, {})) reply({PMIX_SUCCESS, job.nspace()});
+  if (run.tells_start && !is_here(*run.parent))
+    server_->tell_job(PMIX_LAUNCH_COMPLETE, job.nspace(), *run.parent);
+}
+
+void RunningJobs::on_job_runs(JobRun& job) {
+  if (const auto reply = std::exchange(run_of(job).reply, {})) reply({PMIX_SUCCESS, job.nspace()});
 }
 
 void RunningJobs::on_job_stops(JobRun& job) {
@@ -180,18 +218,19 @@ bool RunningJobs::are_connected(const std::string& one, const std::string& other
 void RunningJobs::on_job_ending(JobRun& job) {
   auto& run = run_of(job);
   run.is_ending = true;
-  if (run.tells_end && run.is_running) server_->tell_end_of_job(job.nspace(), job.ending(), *run.parent);
   const bool are_all =
       std::all_of(runs_.begin(), runs_.end(), [](const Run& each) { return each.is_ending; });
+  serve_waiting();
   if (are_all) is_over_ = true, place_.watcher.on_all_ending();
 }
 
 void RunningJobs::on_job_over(JobRun& job) {
   auto& run = run_of(job);
+  // A job of short programs may be over before all nodes know of it.
   if (const auto reply = std::exchange(run.reply, {}))
-    reply({status_of_start(job.exit_code()), {}});
-  else if (run.parent && first_failure_ == 0)
-    first_failure_ = job.exit_code();
+    reply(job.has_run() ? job::SpawnResult{PMIX_SUCCESS, job.nspace()}
+                        : job::SpawnResult{status_of_start(job.exit_code()), {}});
+  if (run.parent && job.has_run() && first_failure_ == 0) first_failure_ = job.exit_code();
   run.is_over = true;
   if (std::all_of(runs_.begin(), runs_.end(), [](const Run& each) { return each.is_over; }))
     return place_.watcher.on_all_over();

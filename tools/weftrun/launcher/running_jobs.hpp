@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tools/weftrun/launcher/job_run.hpp"
+#include "tools/weftrun/plan/spawn_plan.hpp"
 
 namespace weft::weftrun {
 
@@ -64,12 +65,14 @@ class RunningJobs final : JobRunWatcher {
   struct Run {
     std::unique_ptr<JobRun> job;
     std::optional<job::ProcessName> parent{};
-    bool tells_end = false, tells_start = false;  ///< the parent
-    Reply reply{};                                ///< of PMIx_Spawn; empty: it has been replied to
+    bool tells_start = false;  ///< the parent
+    Reply reply{};             ///< of PMIx_Spawn; empty: it has been replied to
     std::unique_ptr<GraceTimer> start_limit{};
     bool is_running = false, is_ending = false, is_over = false;
   };
+  void on_job_launched(JobRun& job) override;
   void on_job_runs(JobRun& job) override;
+  void on_job_known(JobRun&) override { serve_waiting(); }
   void on_job_stops(JobRun& job) override;
   void on_job_ending(JobRun& job) override;
   void on_job_over(JobRun& job) override;
@@ -79,8 +82,17 @@ class RunningJobs final : JobRunWatcher {
   template <class Act>
   void each(Act&& act);
   Options options_for(const job::SpawnRequest& request, const JobRun& parent) const;
-  std::vector<std::uint32_t> taken() const;
+  std::vector<NodeNow> nodes_now() const;
+  std::vector<std::uint32_t> spares_in(const Plan& plan) const;
+  struct Waiting {
+    std::optional<std::uint32_t> node;
+    job::SpawnRequest request;
+    Reply reply;
+  };
+  void bring_in(const std::vector<std::uint32_t>& spares, Waiting waiting);
+  void serve_waiting();
   void start(const job::SpawnRequest& request, const Options& options, const Plan& plan, const Reply& reply);
+  bool is_here(const job::ProcessName& process);
   void limit_start(Run& run, std::chrono::seconds time);
   bool are_connected(const std::string& one, const std::string& other) const;
   void forget(const std::string& nspace);
@@ -91,6 +103,8 @@ class RunningJobs final : JobRunWatcher {
   cluster::Cluster* cluster_ = nullptr;
   std::vector<Run> runs_;                              ///< the first job is the first
   std::multiset<std::vector<std::string>> connected_;  ///< namespaces of each PMIx_Connect
+  std::vector<Waiting> waiting_;                       ///< for nodes that have come to know all jobs
+  bool has_new_nodes_ = false;                         ///< the others do not know them yet
   std::uint32_t last_number_ = 0;
   int first_failure_ = 0;  ///< of a job that was asked for and ran
   bool is_over_ = false;

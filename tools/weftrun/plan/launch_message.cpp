@@ -54,6 +54,7 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
     if (!plan.alone) launch.slots.push_back(node.slots);
     if (plan.alone || plan.one_machine) launch.all_slots += node.slots;
   }
+  launch.universe = plan.universe;
   launch.distribution = encode(plan.distribution);
   launch.session = static_cast<std::uint32_t>(::getpid());
   launch.apps = options.apps;

@@ -204,6 +204,7 @@ void take_used_nodes(Plan& plan, const allocation::Hosts& hosts, const placement
     is_used[i] = ranks != 0;
     if (ranks == 0) {
       plan.unused.push_back(hosts[i].name);
+      if (!hosts[i].here) plan.spares.push_back({hosts[i].name, hosts[i].slots, false});
       continue;
     }
     new_number[i] = static_cast<std::uint32_t>(plan.nodes.size());
@@ -285,9 +286,10 @@ Plan make_plan(const Options& options, const PlanContext& context) {
   place_ranks(plan, options, context, choice, file);
   for (const auto& app : plan.distribution.apps)
     plan.ranks.push_back(std::accumulate(app.counts.begin(), app.counts.end(), 0U));
+  for (std::uint32_t i = 0; i < plan.all_nodes(); ++i) plan.universe += plan.node(i).slots;
   plan.one_machine = choice.is_virtual;
   plan.may_oversubscribe = choice.may_oversubscribe || options.oversubscribe;
-  plan.alone = plan.nodes.size() == 1 && plan.own;
+  plan.alone = plan.nodes.size() == 1 && plan.own && plan.spares.empty();
   if (plan.alone) return plan;
   plan.agent = choose_agent(plan, options, context, choice.is_virtual);
   plan.agent.weftd = daemon_path(options, context);

@@ -32,15 +32,22 @@ struct Plan {
   bool may_oversubscribe = false;        ///< by an option, or since the slots are this program's own count
   launch::Agent agent;                   ///< for the nodes but `own`; not filled in when `alone`
   std::vector<std::string> unused;       ///< nodes of the host list that get no rank
+  std::vector<PlannedNode> spares;       ///< of these, those that a spawned job may go to: behind `nodes`
   std::vector<PlannedNode> allocation;   ///< all nodes, those without ranks too
   std::vector<std::string> core_lists;   ///< with a rank file: of each rank, what it says after slot=
   std::vector<std::string> because;      ///< one sentence a decision, for --explain
 
+  std::uint32_t universe = 0;  ///< slots of all nodes, the spares too
   /// The launcher's number: that of the node that it serves, or the next after the nodes'.
-  std::uint32_t launcher_number() const noexcept {
-    return own ? *own : static_cast<std::uint32_t>(nodes.size());
+  std::uint32_t launcher_number() const noexcept { return own ? *own : all_nodes(); }
+  std::uint32_t servers() const noexcept { return all_nodes() + (own ? 0 : 1); }
+  /// With the spares.
+  std::uint32_t all_nodes() const noexcept {
+    return static_cast<std::uint32_t>(nodes.size() + spares.size());
   }
-  std::uint32_t servers() const noexcept { return static_cast<std::uint32_t>(nodes.size()) + (own ? 0 : 1); }
+  const PlannedNode& node(std::size_t number) const {
+    return number < nodes.size() ? nodes[number] : spares[number - nodes.size()];
+  }
 };
 
 /// The surroundings that a plan depends on beside the options.

@@ -26,48 +26,48 @@ Options options_of(const job::SpawnRequest& request, const job::SpawnRequest::Pr
 
 /// Nodes that some programs may go to, in the order of the run's. mentions: those that are named; empty: all.
 allocation::Hosts hosts_of(const std::vector<std::string>& mentions, const Plan& run,
-                           const std::vector<std::uint32_t>& slots) {
+                           const std::vector<NodeNow>& now, const std::vector<std::uint32_t>& slots) {
   std::map<std::string, bool> named;
   for (const auto& host : allocation::read_host_option(mentions)) named.emplace(host.name, false);
   allocation::Hosts out;
-  for (std::size_t i = 0; i < run.nodes.size(); ++i) {
-    const auto& node = run.nodes[i];
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const auto& node = run.node(i);
     const auto mention = named.find(node.name);
-    if (!named.empty() && mention == named.end()) continue;
+    if (now[i].is_lost || (!named.empty() && mention == named.end())) continue;
     if (mention != named.end()) mention->second = true;
     out.push_back({node.name, slots[i], job::most_ranks_a_node, node.here});
   }
   for (const auto& [name, is_there] : named)
-    if (!is_there) refuse(fmt::format("node '{}' is none of this run", name));
+    if (!is_there) refuse(fmt::format("node '{}' is none of this run, or is lost", name));
   return out;
 }
 
 /// Free slots of each node; where that is too little and may be, all of them.
 std::vector<std::uint32_t> slots_of(const Options& options, const Plan& run,
-                                    const std::vector<std::uint32_t>& taken) {
+                                    const std::vector<NodeNow>& now) {
   std::vector<std::uint32_t> out;
   std::uint64_t free = 0, asked = 0;
-  for (std::size_t i = 0; i < run.nodes.size(); ++i) {
-    out.push_back(run.nodes[i].slots - std::min(run.nodes[i].slots, taken[i]));
-    free += out.back();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const auto slots = run.node(i).slots;
+    out.push_back(slots - std::min(slots, now[i].ranks));
+    if (!now[i].is_lost) free += out.back();
   }
   for (const auto& app : options.apps) asked += app.ranks;
   if (free < asked && options.oversubscribe)
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::max(run.nodes[i].slots, 1U);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::max(run.node(i).slots, 1U);
   return out;
 }
 
 /// Placed counts by the numbers of the run's nodes.
 placement::Distribution by_numbers_of(const Plan& run, const placement::Placed& placed) {
   std::map<std::string, std::uint32_t> numbers;
-  for (std::size_t i = 0; i < run.nodes.size(); ++i)
-    numbers.emplace(run.nodes[i].name, static_cast<std::uint32_t>(i));
-  placement::Distribution out{{}, static_cast<std::uint32_t>(run.nodes.size())};
+  for (std::uint32_t i = 0; i < run.all_nodes(); ++i) numbers.emplace(run.node(i).name, i);
+  placement::Distribution out{{}, run.all_nodes()};
   for (const auto& app : placed.distribution.apps) {
     auto& share = out.apps.emplace_back();
     share.order = app.order;
     share.first_node = numbers.at(placed.hosts[app.first_node].name);
-    share.counts.resize(run.nodes.size());
+    share.counts.resize(run.all_nodes());
     for (std::size_t i = 0; i < placed.hosts.size(); ++i)
       share.counts[numbers.at(placed.hosts[i].name)] = app.counts[i];
   }
@@ -106,13 +106,15 @@ Options spawn_options(const job::SpawnRequest& request, const SpawningRun& run,
   return out;
 }
 
-Plan spawn_plan(const Options& options, const Plan& run, const std::vector<std::uint32_t>& taken) {
+Plan spawn_plan(const Options& options, const Plan& run, const std::vector<NodeNow>& now) {
   Plan plan;
   plan.nodes = run.nodes;
+  plan.nodes.insert(plan.nodes.end(), run.spares.begin(), run.spares.end());
   plan.own = run.own;
   plan.alone = run.alone;
   plan.one_machine = run.one_machine;
-  const auto slots = slots_of(options, run, taken);
+  plan.universe = run.universe;
+  const auto slots = slots_of(options, run, now);
   std::vector<std::uint32_t> asked;
   std::vector<placement::Pool> pools;
   for (std::size_t i = 0; i < options.apps.size(); ++i) {
@@ -120,12 +122,14 @@ Plan spawn_plan(const Options& options, const Plan& run, const std::vector<std::
     if (i != 0 && options.own_hosts[i] == options.own_hosts[i - 1])
       pools.back().programs.push_back(i);
     else
-      pools.push_back({hosts_of(options.own_hosts[i], run, slots), options.oversubscribe, {i}});
+      pools.push_back({hosts_of(options.own_hosts[i], run, now, slots), options.oversubscribe, {i}});
   }
   placement::PlacementRules rules;
   rules.map = options.mapping.map == job::MapBy::automatic ? job::MapBy::slot : options.mapping.map;
   rules.per_node = options.per_node;
   rules.order = options.order;
+  for (const auto& pool : pools)
+    if (pool.hosts.empty()) refuse("no node of this run is left");
   const auto placed = placement::place_in_pools(asked, pools, rules);
   plan.distribution = by_numbers_of(run, placed);
   for (const auto& app : plan.distribution.apps)

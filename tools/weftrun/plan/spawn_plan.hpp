@@ -22,8 +22,14 @@ struct SpawningRun {
 Options spawn_options(const job::SpawnRequest& request, const SpawningRun& run,
                       const std::vector<job::EnvironmentSetting>& inherited);
 
-/// On the nodes of the run, whose numbers stay. taken: ranks that run on each of them. Throws Stop (usage):
-/// there is no room, or no such node.
-Plan spawn_plan(const Options& options, const Plan& run, const std::vector<std::uint32_t>& taken);
+/// A node of the run, by number.
+struct NodeNow {
+  std::uint32_t ranks = 0;  ///< that run there
+  bool is_lost = false;
+};
+
+/// On the nodes of the run, the spares too; their numbers stay. Throws Stop (usage): there is no room, or no
+/// such node.
+Plan spawn_plan(const Options& options, const Plan& run, const std::vector<NodeNow>& now);
 
 }  // namespace weft::weftrun

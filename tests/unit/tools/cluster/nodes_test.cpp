@@ -22,7 +22,7 @@ TEST(NodeSteps, every_row) {
       {{S::starting, E::lost}, S::lost},          {{S::reported, E::contact_taken}, S::connected},
       {{S::reported, E::dismissed}, S::leaving},  {{S::reported, E::lost}, S::lost},
       {{S::connected, E::dismissed}, S::leaving}, {{S::connected, E::lost}, S::lost},
-      {{S::leaving, E::lost}, S::lost},
+      {{S::leaving, E::lost}, S::lost},           {{S::spare, E::wanted}, S::starting},
   };
   for (int state = 0; state < node_states; ++state)
     for (int event = 0; event < node_events; ++event) {
@@ -39,6 +39,18 @@ TEST(Nodes, the_launchers_own_has_no_daemon) {
   EXPECT_FALSE(nodes.is_daemon(1) || nodes.is_daemon(3));
   EXPECT_EQ(nodes.servers(), 3u);
   EXPECT_EQ(Nodes({"a", "b"}, std::nullopt).servers(), 3u) << "the launcher's is behind those of the nodes";
+}
+
+TEST(Nodes, a_spare_has_a_daemon_when_it_is_wanted) {
+  Nodes nodes({"a", "b", "c"}, std::nullopt, 2);
+  EXPECT_EQ(nodes.daemons(), (Numbers{0}));
+  EXPECT_EQ(nodes.count(), 1u);
+  EXPECT_EQ(nodes.servers(), 4u) << "they are counted from the start";
+  EXPECT_FALSE(nodes.step(2, E::lost)) << "it has nothing to lose";
+  EXPECT_TRUE(nodes.step(2, E::wanted));
+  EXPECT_FALSE(nodes.step(2, E::wanted));
+  EXPECT_EQ(nodes.daemons(), (Numbers{0, 2}));
+  EXPECT_EQ(nodes.count(S::starting), 2u);
 }
 
 TEST(Nodes, orders_reach_those_that_have_said_hello_and_are_not_lost) {

@@ -197,7 +197,12 @@ TEST(Plan, weftrun_on_a_node_of_the_allocation) {
   const Plan plan = plan_for({}, here);
   EXPECT_EQ(plan.own, 0U);
   EXPECT_EQ(plan.agent.kind, launch::Agent::Kind::slurm);
-  EXPECT_TRUE(plan_for({"-n", "2"}, here).alone);
+  const Plan small = plan_for({"-n", "2"}, here);
+  EXPECT_FALSE(small.alone) << "a spawned job may go to the others";
+  EXPECT_EQ(small.spares.size(), 2U);
+  EXPECT_EQ(small.servers(), 3U);
+  EXPECT_EQ(small.node(1).name, "n2");
+  EXPECT_TRUE(plan_for({"--host", "head:2", "-n", "2"}, here).alone);
 }
 
 TEST(Plan, where_the_daemon_is) {

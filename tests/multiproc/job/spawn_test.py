@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs that processes ask for (PMIx_Spawn), on one node and over daemons."""
+import os
+import pathlib
+import signal
+import tempfile
+import unittest
+
+from weftrun_common import finish, kill_quietly, lives, read_lines, repeated, run, start, wait_until
+
+CLIENT = os.environ["SPAWN_CLIENT"]
+HOST, MAP, NO_OVERSUBSCRIBE, TELL_END, TELL_ALL = "pmix.host", "pmix.mapby", "pmix.noover", "pmix.notecomp", "pmix.note.jev"
+SHAPES = {"one node": ("-n", "1"), "two nodes": ("--virtual-nodes", "2:4", "--map-by", "node", "-n", "2")}
+
+
+def me(*words):
+    """The words that make this client the program of a spawn."""
+    return ["program:me", *(f"arg:{word}" for word in words)]
+
+
+class Spawn(unittest.TestCase):
+    def lines(self, *args, status=0, error=None, env=None, cwd=None):
+        done = run(*args, env=env, cwd=cwd)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        if error is None:
+            self.assertEqual(done.stderr.decode(), "")
+        else:
+            self.assertRegex(done.stderr.decode(), error)
+        return sorted(done.stdout.decode().splitlines())
+
+    def in_each_shape(self):
+        for name, words in SHAPES.items():
+            with self.subTest(name):
+                yield words
+
+    # ---- parents and children
+
+    def test_a_child_knows_its_parent_and_both_meet(self):
+        child = me("init", "parent", "put:2000", "connect", "get:0", "fence", "disconnect", "finalize")
+        for shape in self.in_each_shape():
+            ranks = int(shape[-1])
+            lines = self.lines(*shape, CLIENT, "init", "put:1000", "only:0", *child, "ranks:3", "spawn", "all", "meet", "child:1",
+                               "connect", "get:2", "fence", "disconnect", "finalize")
+            self.assertEqual(lines, sorted(["spawn PMIX_SUCCESS 1", *["parent - 0 1"] * 3, *["got 1000"] * 3, *["got 2000"] * ranks]))
+
+    def test_without_blocking(self):
+        for shape in self.in_each_shape():
+            lines = self.lines(*shape, CLIENT, "init", "only:0", *me("init", "parent", "finalize"), "ranks:2", "spawn_nb", "all", "finalize")
+            self.assertEqual(lines, ["parent - 0 1"] * 2 + ["spawn PMIX_SUCCESS 1"])
+
+    def test_children_have_children(self):
+        for shape in self.in_each_shape():
+            inner = ["init", "parent", "program:/bin/echo", "arg:grandchild", "spawn", "finalize"]
+            lines = self.lines(*shape, CLIENT, "init", "only:0", *me(*inner), "spawn", "all", "finalize")
+            self.assertEqual(lines, ["grandchild", "parent - 0 1", "spawn PMIX_SUCCESS 1", "spawn PMIX_SUCCESS 2"])
+
+    def test_several_programs_are_one_job(self):
+        for shape in self.in_each_shape():
+            lines = self.lines(*shape, CLIENT, "init", "only:0", *me("init", "job:pmix.job.size", "finalize"), "ranks:2", "more",
+                               "program:/bin/echo", "arg:other", "spawn", "all", "finalize")
+            self.assertEqual(lines, ["other", "pmix.job.size 3", "pmix.job.size 3", "spawn PMIX_SUCCESS 1"])
+
+    def test_peers_of_all_jobs(self):
+        child = me("init", "connect", "peers", "fence", "finalize")
+        lines = self.lines("-n", "1", CLIENT, "init", *child, "ranks:2", "spawn", "child:1", "connect", "peers", "fence", "finalize")
+        self.assertEqual(lines, ["peers 3", "peers 3", "peers 3", "spawn PMIX_SUCCESS 1"])
+
+    # ---- what is asked for
+
+    def test_environment_and_folder(self):
+        for shape in self.in_each_shape():
+            with tempfile.TemporaryDirectory() as folder:
+                child = me("value:INHERITED", "value:OWN", "value:BOTH", "where")
+                lines = self.lines(*shape, "-x", "INHERITED=a", "-x", "BOTH=b", CLIENT, "init", "only:0", *child, "env:OWN=c", "env:BOTH=d",
+                                   f"wdir:{folder}", "spawn", "all", "finalize")
+                self.assertEqual(lines, ["BOTH=d", "INHERITED=a", "OWN=c", "spawn PMIX_SUCCESS 1", f"where {os.path.realpath(folder)}"])
+
+    def test_nodes(self):
+        host = os.uname().nodename
+        shape = SHAPES["two nodes"]
+        child = me("init", "job:pmix.num.nodes", "value:WEFT_NODE", "finalize")
+        lines = self.lines(*shape, CLIENT, "init", "only:0", *child, "ranks:2", f"text:{HOST}={host}-v1", "spawn", "all", "finalize")
+        self.assertEqual(lines[2:4], ["pmix.num.nodes 1"] * 2)
+        self.assertEqual(len(set(lines[:2])), 1)
+        lines = self.lines(*shape, CLIENT, "init", "only:0", *child, "ranks:2", f"text:{MAP}=node", "spawn", "all", "finalize")
+        self.assertEqual(lines[2:4], ["pmix.num.nodes 2"] * 2)
+        self.assertEqual(len(set(lines[:2])), 2)
+
+    def test_what_cannot_be_is_an_error_of_the_call_alone(self):
+        host = os.uname().nodename
+        cases = {"PMIX_ERR_JOB_EXE_NOT_FOUND": (["program:/no/such/program"], "does not exist"),
+                 "PMIX_ERR_JOB_APP_NOT_EXECUTABLE": (["program:/etc/passwd"], "cannot be run"),
+                 "PMIX_ERR_JOB_FAILED_TO_LAUNCH": (["program:/bin/true", "wdir:/no/such/folder"], "cannot change to"),
+                 "PMIX_ERR_JOB_INSUFFICIENT_RESOURCES": (["program:/bin/true", "ranks:99", f"flag:{NO_OVERSUBSCRIBE}"], "99 ranks"),
+                 "PMIX_ERR_BAD_PARAM": (["program:/bin/true", f"text:{MAP}=moon"], "moon")}
+        for shape in self.in_each_shape():
+            for status, (words, line) in cases.items():
+                with self.subTest(status):
+                    lines = self.lines(*shape, CLIENT, "init", "only:0", *words, "spawn", "all", "finalize", error=line)
+                    self.assertEqual([each.rstrip() for each in lines], [f"spawn {status}"])
+        lines = self.lines("-n", "1", CLIENT, "init", "program:/bin/true", f"text:{HOST}=no-such-{host}", "spawn", "finalize", error="none of this run")
+        self.assertEqual(lines, ["spawn PMIX_ERR_JOB_INSUFFICIENT_RESOURCES "])
+        lines = self.lines("-n", "1", CLIENT, "init", "program:/bin/true", "text:no.such=x", "required", "spawn", "finalize")
+        self.assertEqual(lines, ["spawn PMIX_ERR_NOT_SUPPORTED "])
+        lines = self.lines("-n", "1", CLIENT, "init", "ranks:0", "program:/bin/true", "spawn", "ranks:1", "spawn", "finalize")
+        self.assertEqual(lines, ["spawn PMIX_ERR_BAD_PARAM "] * 2)
+
+    def test_slots_come_back(self):
+        count = len(repeated(200))
+        for shape in (("-H", "localhost:2", "-n", "1"), ("--virtual-nodes", "2:1", "-n", "1")):
+            with self.subTest(shape):
+                lines = self.lines(*shape, CLIENT, "init", "ends", "program:/bin/true", f"flag:{NO_OVERSUBSCRIBE}", f"flag:{TELL_END}",
+                                   f"times:{count}", "spawn", "finalize")
+                self.assertEqual(lines, [f"spawn PMIX_SUCCESS {count}"])
+
+    # ---- output
+
+    def test_output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ("init", "program:/bin/echo", "arg:child", "spawn", "finalize")
+            self.assertEqual(self.lines("--tag-output", "-n", "1", CLIENT, *words), ["[0] spawn PMIX_SUCCESS 1", "[1.0] child"])
+            self.assertEqual(self.lines("--output-dir", folder, "-n", "1", CLIENT, *words), [])
+            self.assertEqual((pathlib.Path(folder) / "job.1" / "rank.0.out").read_text(encoding="utf-8"), "child\n")
+
+    # ---- ends
+
+    def test_a_child_that_fails_releases_its_parent_and_gives_the_status(self):
+        for shape in self.in_each_shape():
+            lines = self.lines(*shape, CLIENT, "init", "only:0", "ends", "program:/bin/false", f"flag:{TELL_END}", "spawn", "ended", "all", "finalize",
+                               status=1, error=r"rank 0 of job \S+\.1 on \S+ \(pid \d+, /bin/false\) exited with status 1; the job was ended")
+            self.assertEqual(lines, ["ended 1 PMIX_ERR_JOB_NON_ZERO_TERM", "spawn PMIX_SUCCESS 1"])
+
+    def test_connected_jobs_share_an_end(self):
+        for shape in self.in_each_shape():
+            child = me("init", "connect", "exit:7")
+            lines = self.lines(*shape, CLIENT, "init", "only:0", *child, "spawn", "all", "meet", "child:1", "connect", "wait", status=7,
+                               error=r"is ended with job \S+\.1, with which it is connected")
+            self.assertEqual(lines, ["spawn PMIX_SUCCESS 1"])
+
+    def test_disconnected_jobs_do_not(self):
+        child = me("init", "connect", "disconnect", "exit:7")
+        for shape in self.in_each_shape():
+            lines = self.lines(*shape, CLIENT, "init", "only:0", "ends", *child, f"flag:{TELL_END}", "spawn", "all", "meet", "child:1", "connect", "disconnect",
+                               "only:0", "ended", "all", "finalize", status=7, error="the job was ended")
+            self.assertEqual(lines, ["ended 1 PMIX_ERR_JOB_NON_ZERO_TERM", "spawn PMIX_SUCCESS 1"])
+
+    def test_an_abort_ends_what_is_connected(self):
+        for shape in self.in_each_shape():
+            child = me("init", "connect", "wait")
+            lines = self.lines(*shape, CLIENT, "init", "only:0", *child, "spawn", "all", "meet", "child:1", "connect", "only:0", "abort:9", "all", "wait", status=9,
+                               error=r"job \S+\.1 is ended with job")
+            self.assertEqual(lines, ["spawn PMIX_SUCCESS 1"])
+
+    def test_the_parent_is_told(self):
+        for shape in self.in_each_shape():
+            lines = self.lines(*shape, CLIENT, "init", "only:0", "ends", "program:/bin/true", f"flag:{TELL_ALL}", "spawn", "launched", "ended", "all", "finalize")
+            self.assertEqual(lines, ["ended 1 PMIX_SUCCESS", "launched 1", "spawn PMIX_SUCCESS 1"])
+
+    def test_children_outlive_their_parent(self):
+        for shape in self.in_each_shape():
+            with tempfile.TemporaryDirectory() as folder:
+                go = pathlib.Path(folder) / "go"
+                child = me("init", "pid", f"until:{go}", "say:last", "finalize")
+                job = start(*shape, CLIENT, "init", "pid", "only:0", *child, "spawn", "all", "finalize")
+                try:
+                    lines = read_lines(job.stdout, 2 + int(shape[-1]))
+                    pids = [int(line.split()[1]) for line in lines if line.startswith("pid")]
+                    wait_until(lambda: sum(map(lives, pids)) == 1, "the parents have gone")
+                    go.touch()
+                    self.assertEqual(read_lines(job.stdout, 1), ["last"])
+                    self.assertEqual(finish(job)[0], 0)
+                finally:
+                    kill_quietly(job)
+
+    def test_signals_and_time_are_of_all_jobs(self):
+        for shape in self.in_each_shape():
+            job = start(*shape, CLIENT, "init", "only:0", *me("init", "say:up", "wait"), "spawn", "all", "say:up", "wait")
+            try:
+                read_lines(job.stdout, 2 + int(shape[-1]))
+                job.send_signal(signal.SIGTERM)
+                self.assertEqual(finish(job)[0], 128 + signal.SIGTERM)
+            finally:
+                kill_quietly(job)
+            lines = self.lines("--timeout", "2", *shape, CLIENT, "init", "only:0", *me("wait"), "spawn", "all", "finalize", status=124, error="--timeout")
+            self.assertEqual(lines, ["spawn PMIX_SUCCESS 1"])
+
+    def test_members_of_two_jobs_on_two_nodes_hear_of_each_other(self):
+        host = os.uname().nodename
+        child = me("init", "group:both", "signal:9")
+        lines = self.lines("--virtual-nodes", "2:4", "--on-failure", "continue", "--map-by", "node", "-n", "2", CLIENT, "init", "only:0", *child,
+                           f"text:{HOST}={host}-v1", "spawn", "all", "meet", "child:1", "group:both", "hears:0", "say:heard", "finalize", status=137,
+                           error="was killed by signal 9")
+        self.assertEqual(lines, ["heard", "heard", "spawn PMIX_SUCCESS 1"])
+
+    def test_a_parent_that_dies_while_it_asks(self):
+        for shape in self.in_each_shape():
+            for _ in repeated(10):
+                job = start(*shape, CLIENT, "init", "pid", "only:0", "ends", "program:/bin/true", f"flag:{TELL_END}", "times:1000000", "spawn", "all", "wait")
+                try:
+                    pid = int(read_lines(job.stdout, 1)[0].split()[1])
+                    os.kill(pid, signal.SIGKILL)
+                    self.assertEqual(finish(job)[0], 137)
+                finally:
+                    kill_quietly(job)
+
+
+if __name__ == "__main__":
+    unittest.main()
