@@ -114,6 +114,13 @@ void add_launch(Decoders& to) {
   add_order(to, "ended", report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}});
   add_order(to, "connected_late", report::ConnectedLate{"j", Rank{2}});
   add_order(to, "aborted", report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}});
+  job::SpawnRequest spawn;
+  spawn.parent = {"j", Rank{3}};
+  spawn.words = {"--map-by", "node"};
+  spawn.programs.push_back({{"--wdir", "/tmp"}, {"p", "a"}, 2, {{"A", "b"}}});
+  add_order(to, "spawn", report::Spawn{7, spawn});
+  add_order(to, "connected", report::Connected{{"j", "j.1"}, true});
+  add_order(to, "spawned", order::Spawned{7, {-190, "j.1"}});
   add_order(to, "settled", report::Settled{"j", "/b/libpmix.so.2"});
 }
 

@@ -24,6 +24,9 @@ void fields(Archive& archive, EnvironmentSetting& setting) {
   archive(setting.how);
   archive(setting.separator);
 }
+inline bool is_valid(const EnvironmentSetting& setting) noexcept {
+  return setting.how <= EnvironmentSetting::How::append;
+}
 
 /// One program of the job: what stands between two colons of the command line.
 struct App {

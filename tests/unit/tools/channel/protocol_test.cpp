@@ -35,7 +35,20 @@ order::Launch a_launch() {
   launch.merges_errors = true;
   launch.one_machine = true;
   launch.input = {job::InputTarget::Kind::all, Rank{3}};
+  launch.parent = job::ProcessName{"weft-a-0", Rank{2}};
+  launch.witnesses = {4, 5};
   return launch;
+}
+
+job::SpawnRequest a_spawn() {
+  job::SpawnRequest request;
+  request.parent = {"j", Rank{3}};
+  request.words = {"--map-by", "node"};
+  request.programs.push_back({{"--wdir", "/tmp"}, {"p", "a"}, 2, {{"A", "b"}, {"C", std::nullopt}}});
+  request.programs[0].settings[1].how = job::EnvironmentSetting::How::unset;
+  request.may_oversubscribe = false;
+  request.start_seconds = 9;
+  return request;
 }
 
 /// One message of every kind, as bytes.
@@ -55,7 +68,10 @@ std::vector<std::string> one_of_each() {
           encode(report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}}),
           encode(report::InputUnwanted{"j"}),
           encode(report::Settled{"j", "file"}),
-          encode(report::PeerLost{3, "why"})};
+          encode(report::PeerLost{3, "why"}),
+          encode(report::Spawn{7, a_spawn()}),
+          encode(report::Connected{{"j", "j.1"}, false}),
+          encode(order::Spawned{7, {-190, "j.1"}})};
 }
 
 /// A message that is read must be written as the same bytes again.
@@ -77,7 +93,8 @@ std::size_t readable_as_any(const std::string& bytes) {
   return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::EndJob,
                         order::Leave, report::Hello, report::Started, report::Unreachable, report::Output,
                         report::Ended, report::ConnectedLate, report::Aborted, report::InputUnwanted,
-                        report::Settled, report::PeerLost>(bytes);
+                        report::Settled, report::PeerLost, report::Spawn, report::Connected, order::Spawned>(
+      bytes);
 }
 
 TEST(Protocol, every_message_survives) {
