@@ -50,6 +50,7 @@
 //   get:R                  that key of rank R, whose bytes have to be that rank's
 //   finalize_barrier       PMIx_Finalize with PMIX_EMBED_BARRIER
 //   eat                    memory until there is none; memory_of:N has N MiB of it
+//   spawn:N                asks for a job of N processes of this program, with the words "try init try finalize"
 //   write:BYTES            to standard output; 0: without end
 //   try                    the next call may fail: prints "RANK STATUS" of it, and goes on
 #include <fcntl.h>
@@ -699,6 +700,14 @@ static void abort_job(const char* words) {
   if (status != PMIX_SUCCESS) fail("PMIx_Abort", status);
 }
 
+static void spawn(const char* program, int count) {
+  char path[4096], *words[] = {path, (char*)"try", (char*)"init", (char*)"try", (char*)"finalize", NULL};
+  snprintf(path, sizeof path, "%s", program);
+  pmix_app_t app = {.cmd = path, .argv = words, .maxprocs = count};
+  char nspace[PMIX_MAX_NSLEN + 1];
+  expect_success("PMIx_Spawn", PMIx_Spawn(NULL, 0, &app, 1, nspace));
+}
+
 int main(int argc, char** argv) {
   int skip = 0;
   if (getenv("PMIX_RANK") != NULL) me.rank = (pmix_rank_t)atoi(getenv("PMIX_RANK"));  // before init
@@ -745,6 +754,7 @@ int main(int argc, char** argv) {
     if (strncmp(word, "invite:", 7) == 0) invite(word + 7);
     if (strcmp(word, "finalize_barrier") == 0) call_with_flag(PMIX_EMBED_BARRIER);
     if (strcmp(word, "eat") == 0) eat(0);
+    if (strncmp(word, "spawn:", 6) == 0) spawn(argv[0], atoi(word + 6));
     if (strncmp(word, "memory_of:", 10) == 0) eat(strtoul(word + 10, NULL, 10));
     if (strncmp(word, "write:", 6) == 0) write_out(strtoul(word + 6, NULL, 10));
     if (strcmp(word, "try") == 0) tolerant = 1;
