@@ -14,8 +14,8 @@
 //        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and
 //                                              forgets the job; it replies then
 //
-//   spawn ------------------------------->     a process asks for a job
-//        <---------------------- spawned     what has become of that
+//   spawn, control ---------------------->     a process asks for a job, or wants processes signalled or ended
+//        <----------------------- outcome     what has become of that
 //   connected --------------------------->     jobs have been connected with each other, or disconnected
 //
 //   peer_lost --------------------------->     another daemon
@@ -31,6 +31,7 @@
 
 #include "tools/channel/wire.hpp"
 #include "tools/job/app.hpp"
+#include "tools/job/control.hpp"
 #include "tools/job/ending.hpp"
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
@@ -58,10 +59,11 @@ enum class MessageType : std::uint8_t {
   settled,
   peer_lost,
   spawn,
-  spawned,
+  outcome,
   connected,
+  control,
 };
-inline constexpr std::uint8_t message_type_count = 19;
+inline constexpr std::uint8_t message_type_count = 20;
 
 /// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
 constexpr pmix_status_t event_code_of(MessageType type) noexcept {
@@ -79,8 +81,9 @@ constexpr bool is_of_job(MessageType type) noexcept {
     case MessageType::peer_lost:
     case MessageType::leave:
     case MessageType::spawn:
-    case MessageType::spawned:
+    case MessageType::outcome:
     case MessageType::connected:
+    case MessageType::control:
       return false;
     default:
       return true;
@@ -144,14 +147,14 @@ struct Leave {
 template <class Archive>
 void fields(Archive&, Leave&) {}
 
-/// What has become of a report::Spawn of this number.
-struct Spawned {
-  static constexpr MessageType type = MessageType::spawned;
+/// What has become of a report::Spawn or Control of this number.
+struct Outcome {
+  static constexpr MessageType type = MessageType::outcome;
   std::uint64_t number = 0;
-  job::SpawnResult result;
+  job::Result result;
 };
 template <class Archive>
-void fields(Archive& archive, Spawned& message) {
+void fields(Archive& archive, Outcome& message) {
   archive(message.number);
   archive(message.result);
 }
@@ -310,6 +313,18 @@ struct Spawn {
 };
 template <class Archive>
 void fields(Archive& archive, Spawn& message) {
+  archive(message.number);
+  archive(message.request);
+}
+
+/// The same numbers.
+struct Control {
+  static constexpr MessageType type = MessageType::control;
+  std::uint64_t number = 0;
+  job::ControlRequest request;
+};
+template <class Archive>
+void fields(Archive& archive, Control& message) {
   archive(message.number);
   archive(message.request);
 }

@@ -207,8 +207,8 @@ bool Cluster::is_launched() const {
   return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->is_launched(); });
 }
 
-void Cluster::spawned(std::uint32_t node, std::uint64_t number, const job::SpawnResult& result) {
-  if (!nodes_.is_lost(node)) channel_.send({node}, channel::order::Spawned{number, result});
+void Cluster::answer(std::uint32_t node, std::uint64_t number, const job::Result& result) {
+  if (!nodes_.is_lost(node)) channel_.send({node}, channel::order::Outcome{number, result});
 }
 
 // ---- the end
@@ -281,6 +281,10 @@ void Cluster::take_report(std::uint32_t from, channel::MessageType type, const s
     case channel::MessageType::spawn: {
       const auto spawn = channel::decode<report::Spawn>(bytes);
       return spawn ? watcher_.on_spawn(from, spawn->number, spawn->request) : mark_damaged(from);
+    }
+    case channel::MessageType::control: {
+      const auto control = channel::decode<report::Control>(bytes);
+      return control ? watcher_.on_control(from, control->number, control->request) : mark_damaged(from);
     }
     case channel::MessageType::connected: {
       const auto connected = channel::decode<report::Connected>(bytes);

@@ -32,8 +32,9 @@ class ClusterWatcher {
   /// No job has ranks there. line: for the user.
   virtual void on_unused_node_lost(const std::string& line) = 0;
   virtual void on_all_exited() = 0;  ///< after finish()
-  /// A process of that node asks for a job; spawned() is to follow.
+  /// A process of that node asks for a job; answer() is to follow.
   virtual void on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) = 0;
+  virtual void on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) = 0;
   virtual void on_connected(const std::vector<std::string>& nspaces, bool are_connected) = 0;
 };
 
@@ -65,8 +66,8 @@ class Cluster {
   /// ranks of its own.
   void launch(FarRanks& job, const channel::order::Launch& launch, const std::function<void()>& ready);
 
-  /// The end of on_spawn(node, number).
-  void spawned(std::uint32_t node, std::uint64_t number, const job::SpawnResult& result);
+  /// The end of on_spawn(node, number) and on_control(node, number).
+  void answer(std::uint32_t node, std::uint64_t number, const job::Result& result);
 
   /// For the part of this process that reaps all children.
   void on_child_exit(pid_t pid, int wait_status) { agents_.on_child_exit(pid, wait_status); }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tools/host/calls.hpp"
+#include "tools/host/control_call.hpp"
 #include "tools/host/namespace.hpp"
 #include "tools/host/spawn_call.hpp"
 #include "tools/messages/messages.hpp"
@@ -80,6 +81,20 @@ struct Upcalls {
     return is_known ? PMIX_OPERATION_SUCCEEDED : PMIX_ERR_NOT_FOUND;
   }
 
+  static pmix_status_t job_control(const pmix_proc_t* from, const pmix_proc_t targets[], std::size_t count,
+                                   const pmix_info_t directives[], std::size_t directives_count,
+                                   pmix_info_cbfunc_t done, void* cookie) {
+    const Server* server = current.load(std::memory_order_acquire);
+    if (server == nullptr || !server->events_.control) return PMIX_ERR_NOT_SUPPORTED;
+    job::ControlRequest request;
+    const auto status = read_control_call(*from, targets, count, directives, directives_count, request);
+    if (status != PMIX_SUCCESS) return status;
+    server->events_.control(std::move(request), [done, cookie](const job::Result& result) {
+      done(result.status, nullptr, 0, cookie, nullptr, nullptr);
+    });
+    return PMIX_SUCCESS;
+  }
+
   static pmix_status_t connected(const pmix_proc_t procs[], std::size_t count, const pmix_info_t*,
                                  std::size_t, pmix_op_cbfunc_t, void*) {
     return tell_connected({procs, count}, true);
@@ -110,7 +125,7 @@ struct Upcalls {
     job::SpawnRequest request;
     const auto status = read_spawn_call(*parent, infos, count, apps, programs, request);
     if (status != PMIX_SUCCESS) return status;
-    server->events_.spawn(std::move(request), [done, cookie](const job::SpawnResult& result) {
+    server->events_.spawn(std::move(request), [done, cookie](const job::Result& result) {
       pmix_nspace_t name{};
       result.nspace.copy(name, PMIX_MAX_NSLEN);
       done(result.status, name, cookie);
@@ -138,6 +153,7 @@ Server::Server(const ServerIdentity& identity, Events events) : events_(std::mov
   module.client_finalized = &Upcalls::finalized;
   module.abort = &Upcalls::abort;
   module.spawn = &Upcalls::spawn;
+  module.job_control = &Upcalls::job_control;
   module.connect = &Upcalls::connected;
   module.disconnect = &Upcalls::disconnected;
   InfoList infos;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tools/host/server_identity.hpp"
+#include "tools/job/control.hpp"
 #include "tools/job/ending.hpp"
 #include "tools/job/spawn.hpp"
 
@@ -25,8 +26,10 @@ class Server {
   /// On a thread of the library, which does not wait.
   struct Events {
     /// A process asks for a job; reply: once, from any thread, before the server's end.
-    using Reply = std::function<void(const job::SpawnResult&)>;
+    using Reply = std::function<void(const job::Result&)>;
     std::function<void(job::SpawnRequest request, Reply reply)> spawn;
+    /// A process or tool wants something done to processes.
+    std::function<void(job::ControlRequest request, Reply reply)> control;
     /// Jobs of these namespaces have been connected (PMIx_Connect), or disconnected. At the server of the
     /// first process that the callers have named.
     std::function<void(std::vector<std::string> nspaces, bool are_connected)> connected;

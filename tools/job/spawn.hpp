@@ -55,13 +55,13 @@ void fields(Archive& archive, SpawnRequest& request) {
   archive(request.start_seconds);
 }
 
-/// What has become of such a request.
-struct SpawnResult {
+/// What has become of a request to the launcher.
+struct Result {
   std::int32_t status = 0;  ///< a pmix_status_t
   std::string nspace;       ///< of the job, where it runs
 };
 template <class Archive>
-void fields(Archive& archive, SpawnResult& result) {
+void fields(Archive& archive, Result& result) {
   archive(result.status);
   archive(result.nspace);
 }

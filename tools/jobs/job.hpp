@@ -62,6 +62,8 @@ class Job {
   Orders raise(Event event, int exit_code, const std::string& line);
   /// Of an event that is no reason.
   Orders raise(Event event) { return raise(event, outcome_.exit_code(), {}); }
+  /// Another process wants these ranks ended, which is no failure of theirs.
+  void expect_end(const std::vector<job::Rank>& ranks) { ranks_.expect_end(ranks); }
   /// Once, when the output of a job is written of which ranks failed and the rest went on: a line to print
   /// before output_done. Empty: there is none.
   std::string take_summary();

@@ -187,6 +187,10 @@ std::string ended_with(std::string_view job, std::string_view with) {
   return fmt::format("job {} is ended with job {}, with which it is connected", job, with);
 }
 
+std::string ended_by_control(std::string_view job, std::string_view by, std::uint32_t rank) {
+  return fmt::format("job {} is ended: rank {} of {} has asked for that (PMIx_Job_control)", job, rank, by);
+}
+
 std::string not_spawned(std::string_view parent, std::uint32_t rank, std::string_view why) {
   return fmt::format("rank {} of job {} asked for a job (PMIx_Spawn): {}", rank, parent, why);
 }

@@ -119,6 +119,8 @@ std::string ended_by_signal(int signal);
 std::string went_on(std::size_t failures, int exit_status, std::string_view first);
 /// job, with: namespaces. The jobs are connected.
 std::string ended_with(std::string_view job, std::string_view with);
+/// by: of a process or tool that has called PMIx_Job_control.
+std::string ended_by_control(std::string_view job, std::string_view by, std::uint32_t rank);
 /// A process has asked for a job that cannot be. why: a line.
 std::string not_spawned(std::string_view parent, std::uint32_t rank, std::string_view why);
 std::string output_lost(std::string_view stream, int error);

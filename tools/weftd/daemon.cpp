@@ -76,8 +76,11 @@ int Daemon::run() {
 void Daemon::start_server() {
   const auto identity = identity_of(message_, self_);
   host::Server::Events events;
-  events.spawn = [this](job::SpawnRequest request, Spawns::Reply reply) {
-    spawns_.ask(std::move(request), std::move(reply), channel_);
+  events.spawn = [this](job::SpawnRequest request, Asked::Reply reply) {
+    asked_.ask<channel::report::Spawn>(std::move(request), std::move(reply), channel_);
+  };
+  events.control = [this](job::ControlRequest request, Asked::Reply reply) {
+    asked_.ask<channel::report::Control>(std::move(request), std::move(reply), channel_);
   };
   events.connected = [this](std::vector<std::string> nspaces, bool are_connected) {
     asio::post(loop_, [this, report = channel::report::Connected{std::move(nspaces), are_connected}] {
@@ -191,10 +194,10 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
     reply();
     return step(DaemonEvent::dismissed);
   }
-  if (type == channel::MessageType::spawned) {
+  if (type == channel::MessageType::outcome) {
     reply();
-    if (const auto read = channel::decode<channel::order::Spawned>(bytes))
-      spawns_.end(read->number, read->result);
+    if (const auto read = channel::decode<channel::order::Outcome>(bytes))
+      asked_.end(read->number, read->result);
     return;
   }
   if (channel::is_of_job(type)) return receive_for_job(type, bytes, std::move(reply));

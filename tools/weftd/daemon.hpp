@@ -19,9 +19,9 @@
 #include "tools/launch/agents.hpp"
 #include "tools/launch/start_message.hpp"
 #include "tools/node/node.hpp"
+#include "tools/weftd/asked.hpp"
 #include "tools/weftd/hellos.hpp"
 #include "tools/weftd/job_here.hpp"
-#include "tools/weftd/spawns.hpp"
 
 namespace weft::weftd {
 
@@ -71,7 +71,7 @@ class Daemon {
   asio::signal_set signals_{loop_};
   asio::steady_timer patience_{loop_}, beat_{loop_};
   node::Node node_;
-  Spawns spawns_{loop_, message_.launcher.number};  // on threads of the server, too
+  Asked asked_{loop_, message_.launcher.number};  // on threads of the server, too
   std::optional<host::Server> server_;
   std::optional<channel::ServerChannel> channel_;
   std::optional<launch::Agents> agents_;  // of the daemons that this daemon has started

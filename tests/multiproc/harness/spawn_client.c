@@ -26,6 +26,10 @@
 //   job:KEY                  prints "KEY VALUE" of the own job, a number
 //   ends                     listens to PMIX_EVENT_JOB_END and PMIX_LAUNCH_COMPLETE
 //   ended launched           waits for it, prints "ended SUFFIX STATUS", "launched SUFFIX"
+//   to:KEY to:KEY:N          PMIx_Job_control of the other job with that directive, true or the number N; prints
+//                            "control STATUS"
+//   target:R                 rank R alone is meant by the next of these; own: the own job
+//   handle:N                 prints "signal N" when that signal comes
 //   say:TEXT pid             prints TEXT; "pid PID"
 //   exit:N abort:N signal:N wait until:FILE
 #include <fcntl.h>
@@ -192,6 +196,33 @@ static void listen_to(pmix_status_t code) {
   require("PMIx_Register_event_handler", id < 0 ? id : PMIX_SUCCESS);
 }
 
+static pmix_proc_t target;
+static int has_target;
+
+static void control(const char* directive) {
+  pmix_info_t info, *results = NULL;
+  size_t count = 0;
+  char key[PMIX_MAX_KEYLEN + 1];
+  const char* const colon = strchr(directive, ':');
+  snprintf(key, sizeof key, "%.*s", colon == NULL ? (int)strlen(directive) : (int)(colon - directive),
+           directive);
+  const bool yes = true;
+  const int number = colon == NULL ? 0 : atoi(colon + 1);
+  PMIX_INFO_LOAD(&info, key, colon == NULL ? (const void*)&yes : (const void*)&number,
+                 colon == NULL ? PMIX_BOOL : PMIX_INT);
+  if (!has_target) PMIX_LOAD_PROCID(&target, other, PMIX_RANK_WILDCARD);
+  has_target = 0;
+  printf("control %s\n", PMIx_Error_string(PMIx_Job_control(&target, 1, &info, 1, &results, &count)));
+  fflush(stdout);
+}
+
+static void on_signal(int number) {
+  char text[] = "signal 00\n";
+  text[7] = (char)('0' + number / 10);
+  text[8] = (char)('0' + number % 10);
+  if (write(1, text, sizeof text - 1) < 0) _exit(96);
+}
+
 static void await_text(const char* text) {
   pthread_mutex_lock(&lock);
   while (text[0] == '\0') pthread_cond_wait(&heard, &lock);
@@ -350,6 +381,14 @@ static int call(const char* word, const char* rest) {
     await_text(ended);
   } else if (strcmp(word, "launched") == 0) {
     await_text(launched);
+  } else if (strcmp(word, "to") == 0) {
+    control(rest);
+  } else if (strcmp(word, "target") == 0) {
+    PMIX_LOAD_PROCID(&target, other, (pmix_rank_t)atoi(rest));
+    has_target = 1;
+  } else if (strcmp(word, "own") == 0) {
+    PMIX_LOAD_PROCID(&target, me.nspace, PMIX_RANK_WILDCARD);
+    has_target = 1;
   } else if (strcmp(word, "abort") == 0) {
     PMIx_Abort(atoi(rest), "on demand", NULL, 0);
   } else {
@@ -362,6 +401,8 @@ static void act(const char* word, const char* rest) {
   char folder[1024];
   if (strcmp(word, "say") == 0) {
     say(rest);
+  } else if (strcmp(word, "handle") == 0) {
+    signal(atoi(rest), on_signal);
   } else if (strcmp(word, "pid") == 0) {
     printf("pid %d\n", (int)getpid());
     fflush(stdout);

@@ -18,7 +18,7 @@ def me(*words):
     return ["program:me", *(f"arg:{word}" for word in words)]
 
 
-class Spawn(unittest.TestCase):
+class Shapes(unittest.TestCase):
     def lines(self, *args, status=0, error=None, env=None, cwd=None):
         done = run(*args, env=env, cwd=cwd)
         self.assertEqual(done.returncode, status, done.stderr.decode())
@@ -33,6 +33,9 @@ class Spawn(unittest.TestCase):
             with self.subTest(name):
                 yield words
 
+
+
+class Spawn(Shapes):
     # ---- parents and children
 
     def test_a_child_knows_its_parent_and_both_meet(self):
@@ -202,6 +205,82 @@ class Spawn(unittest.TestCase):
                     self.assertEqual(finish(job)[0], 137)
                 finally:
                     kill_quietly(job)
+
+
+class Control(Shapes):
+    """PMIx_Job_control of a job by another one, and of its own."""
+    SIGNAL, PAUSE, RESUME, TERMINATE, KILL = (f"pmix.jctrl.{what}" for what in ("sig", "pause", "resume", "term", "kill"))
+
+    def test_a_signal_comes_to_all_or_to_one(self):
+        for shape in self.in_each_shape():
+            with tempfile.TemporaryDirectory() as folder:
+                all_of_them, one_of_them, go = (pathlib.Path(folder) / name for name in ("all", "one", "go"))
+                child = me("init", "handle:10", "say:up", f"until:{go}", "finalize")
+                job = start(*shape, CLIENT, "init", "only:0", *child, "ranks:2", "spawn", "child:1", f"until:{all_of_them}", f"to:{self.SIGNAL}:10",
+                            f"until:{one_of_them}", "target:1", f"to:{self.SIGNAL}:10", "all", "finalize")
+                try:
+                    self.assertEqual(sorted(read_lines(job.stdout, 3)), ["spawn PMIX_SUCCESS 1", "up", "up"])
+                    all_of_them.touch()
+                    self.assertEqual(sorted(read_lines(job.stdout, 3)), ["control PMIX_SUCCESS", "signal 10", "signal 10"])
+                    one_of_them.touch()
+                    self.assertEqual(sorted(read_lines(job.stdout, 2)), ["control PMIX_SUCCESS", "signal 10"])
+                    go.touch()
+                    self.assertEqual(finish(job)[0], 0)
+                finally:
+                    kill_quietly(job)
+
+    def test_pause_and_resume(self):
+        for shape in self.in_each_shape():
+            with tempfile.TemporaryDirectory() as folder:
+                on, go = pathlib.Path(folder) / "on", pathlib.Path(folder) / "go"
+                job = start(*shape, CLIENT, "init", "only:0", *me("pid", f"until:{go}"), "spawn", "child:1", f"to:{self.PAUSE}", f"until:{on}",
+                            f"to:{self.RESUME}", "all", "finalize")
+                try:
+                    lines = read_lines(job.stdout, 3)
+                    pid = next(int(line.split()[1]) for line in lines if line.startswith("pid"))
+                    wait_until(lambda: state(pid) == "T", "the child is stopped")
+                    on.touch()
+                    wait_until(lambda: state(pid) != "T", "the child goes on")
+                    go.touch()
+                    self.assertEqual(finish(job)[0], 0)
+                finally:
+                    kill_quietly(job)
+
+    def test_ends(self):
+        for shape in self.in_each_shape():
+            for directive, child in ((self.TERMINATE, ["wait"]), (self.KILL, ["handle:15", "wait"])):
+                with self.subTest(directive):
+                    lines = self.lines(*shape, CLIENT, "init", "only:0", "ends", *me(*child[:-1], "init", child[-1]), "ranks:2", f"flag:{TELL_END}", "spawn",
+                                       "child:1", f"to:{directive}", "ended", "all", "finalize", error=r"job \S+\.1 is ended: rank 0 of \S+ has asked for that")
+                    self.assertEqual(lines,
+                                     ["control PMIX_SUCCESS", "ended 1 PMIX_ERR_JOB_KILLED_BY_CMD", "spawn PMIX_SUCCESS 1"])
+
+    def test_one_rank_ends_and_that_is_no_failure(self):
+        for shape in self.in_each_shape():
+            with tempfile.TemporaryDirectory() as folder:
+                go = pathlib.Path(folder) / "go"
+                child = me("pid", f"until:{go}")
+                job = start(*shape, CLIENT, "init", "only:0", *child, "ranks:2", "spawn", "child:1", "target:1", f"to:{self.KILL}", "all", "finalize")
+                try:
+                    pids = [int(line.split()[1]) for line in read_lines(job.stdout, 4) if line.startswith("pid")]
+                    wait_until(lambda: sum(map(lives, pids)) == 1, "one has ended")
+                    go.touch()
+                    self.assertEqual(finish(job)[0], 0)
+                finally:
+                    kill_quietly(job)
+
+    def test_the_own_job(self):
+        for shape in self.in_each_shape():
+            self.lines(*shape, CLIENT, "init", "only:0", "own", f"to:{self.KILL}", "all", "wait", status=137, error="has asked for that")
+
+    def test_what_makes_no_sense(self):
+        lines = self.lines("-n", "1", CLIENT, "init", "child:7", f"to:{self.KILL}", "own", "to:pmix.jctrl.sig:999", "own", "to:pmix.jctrl.ckptev", "finalize")
+        self.assertEqual(lines, ["control PMIX_ERR_BAD_PARAM", "control PMIX_ERR_NOT_FOUND", "control PMIX_ERR_NOT_SUPPORTED"])
+
+
+def state(pid):
+    """The letter of ps."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
 
 
 if __name__ == "__main__":

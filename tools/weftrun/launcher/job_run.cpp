@@ -177,6 +177,31 @@ void JobRun::on_end_signal(int signal) {
                        messages::ended_by_signal(signal)));
 }
 
+void JobRun::control(const job::ControlRequest& request, const std::vector<Rank>& ranks) {
+  using What = job::ControlRequest::What;
+  switch (request.what) {
+    case What::signal:
+      return send(request.signal, ranks);
+    case What::pause:
+      return send(SIGSTOP, ranks);
+    case What::resume:
+      return send(SIGCONT, ranks);
+    case What::terminate:
+    case What::kill:
+      break;
+  }
+  const bool kills = request.what == What::kill;
+  if (!ranks.empty()) {
+    job_.expect_end(ranks);
+    return kills ? send(SIGKILL, ranks) : do_order(jobs::EndRanks{ranks});
+  }
+  const int exit_code = exit_status::signal_base + (kills ? SIGKILL : SIGTERM);
+  const auto line = messages::ended_by_control(nspace(), request.from.nspace, number(request.from.rank));
+  carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
+  if (kills && job_.state() == jobs::State::stopping)
+    carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
+}
+
 void JobRun::end_with(const JobRun& other) {
   const auto state = job_.state();  // that it ends already is no second signal
   if (state != jobs::State::starting && state != jobs::State::running) return;

@@ -71,6 +71,8 @@ class JobRun final : cluster::FarRanksWatcher {
   void on_reader_lost(job::Stream stream);
   void on_output_lost(const std::string& what, int error);
   void on_time_up(std::chrono::milliseconds limit);  ///< its own time, or that of its start
+  /// ranks: those that are meant; none: all.
+  void control(const job::ControlRequest& request, const std::vector<job::Rank>& ranks);
   /// A job that it is connected with is ended for that.
   void end_with(const JobRun& other);
   /// A node that had no daemon when the job was launched is to know it.

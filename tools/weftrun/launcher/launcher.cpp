@@ -108,6 +108,11 @@ host::Server::Events Launcher::events_of_server() {
       jobs_->spawn(plan_.own, request, reply);
     });
   };
+  events.control = [this](job::ControlRequest request, RunningJobs::Reply reply) {
+    asio::post(loop_, [this, request = std::move(request), reply = std::move(reply)] {
+      reply(jobs_->control(request));
+    });
+  };
   events.connected = [this](std::vector<std::string> nspaces, bool are_connected) {
     asio::post(loop_,
                [this, nspaces = std::move(nspaces), are_connected] { on_connected(nspaces, are_connected); });
@@ -162,9 +167,12 @@ void Launcher::on_unused_node_lost(const std::string& line) {
 }
 
 void Launcher::on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) {
-  jobs_->spawn(node, request, [this, node, number](const job::SpawnResult& result) {
-    cluster_->spawned(node, number, result);
-  });
+  jobs_->spawn(node, request,
+               [this, node, number](const job::Result& result) { cluster_->answer(node, number, result); });
+}
+
+void Launcher::on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) {
+  cluster_->answer(node, number, jobs_->control(request));
 }
 
 void Launcher::on_connected(const std::vector<std::string>& nspaces, bool are_connected) {

@@ -54,6 +54,7 @@ class Launcher final : cluster::ClusterWatcher, io::TerminalWatcher, RunningJobs
   void on_all_ending() override;
   void on_all_over() override;
   void on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) override;
+  void on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) override;
   void on_connected(const std::vector<std::string>& nspaces, bool are_connected) override;
   host::Server::Events events_of_server();
 

@@ -170,6 +170,27 @@ void RunningJobs::limit_start(Run& run, std::chrono::seconds time) {
   });
 }
 
+// ---- what processes want done to others
+
+/// Nothing is done where a target is missing.
+job::Result RunningJobs::control(const job::ControlRequest& request) {
+  for (const auto& target : request.targets) {
+    const auto* const job = job_named(target.nspace);
+    if (job == nullptr || run_of(*job).is_ending) return {PMIX_ERR_NOT_FOUND, {}};
+    if (!target.ranks.empty() && index(target.ranks.back()) >= job->table().size())
+      return {PMIX_ERR_BAD_PARAM, {}};
+  }
+  using What = job::ControlRequest::What;
+  for (const auto& target : request.targets) {
+    auto& job = *job_named(target.nspace);
+    const bool ends_all = (request.what == What::terminate || request.what == What::kill) &&
+                          (target.ranks.empty() || target.ranks.size() == job.table().size());
+    if (ends_all) run_of(job).is_controlled = true;
+    job.control(request, ends_all ? std::vector<job::Rank>() : target.ranks);
+  }
+  return {PMIX_SUCCESS, {}};
+}
+
 // ---- the lives of jobs
 
 bool RunningJobs::is_here(const job::ProcessName& process) {
@@ -228,9 +249,10 @@ void RunningJobs::on_job_over(JobRun& job) {
   auto& run = run_of(job);
   // A job of short programs may be over before all nodes know of it.
   if (const auto reply = std::exchange(run.reply, {}))
-    reply(job.has_run() ? job::SpawnResult{PMIX_SUCCESS, job.nspace()}
-                        : job::SpawnResult{status_of_start(job.exit_code()), {}});
-  if (run.parent && job.has_run() && first_failure_ == 0) first_failure_ = job.exit_code();
+    reply(job.has_run() ? job::Result{PMIX_SUCCESS, job.nspace()}
+                        : job::Result{status_of_start(job.exit_code()), {}});
+  if (run.parent && job.has_run() && !run.is_controlled && first_failure_ == 0)
+    first_failure_ = job.exit_code();
   run.is_over = true;
   if (std::all_of(runs_.begin(), runs_.end(), [](const Run& each) { return each.is_over; }))
     return place_.watcher.on_all_over();

@@ -46,8 +46,9 @@ class RunningJobs final : JobRunWatcher {
   void serve(host::Server& server, node::Node* node, cluster::Cluster* cluster);
 
   /// REQUIRES: serve(). node: that of the parent. reply: once, perhaps at once.
-  using Reply = std::function<void(const job::SpawnResult&)>;
+  using Reply = std::function<void(const job::Result&)>;
   void spawn(std::optional<std::uint32_t> node, const job::SpawnRequest& request, const Reply& reply);
+  job::Result control(const job::ControlRequest& request);
   /// Processes of these jobs: an end of one that fails is the others', too.
   void on_connected(const std::vector<std::string>& nspaces, bool are_connected);
 
@@ -65,8 +66,9 @@ class RunningJobs final : JobRunWatcher {
   struct Run {
     std::unique_ptr<JobRun> job;
     std::optional<job::ProcessName> parent{};
-    bool tells_start = false;  ///< the parent
-    Reply reply{};             ///< of PMIx_Spawn; empty: it has been replied to
+    bool tells_start = false;    ///< the parent
+    bool is_controlled = false;  ///< ended by a process's wish, which is no failure of the run
+    Reply reply{};               ///< of PMIx_Spawn; empty: it has been replied to
     std::unique_ptr<GraceTimer> start_limit{};
     bool is_running = false, is_ending = false, is_over = false;
   };

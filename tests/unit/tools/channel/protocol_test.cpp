@@ -53,25 +53,27 @@ job::SpawnRequest a_spawn() {
 
 /// One message of every kind, as bytes.
 std::vector<std::string> one_of_each() {
-  return {encode(a_launch()),
-          encode(order::Input{"j", std::string("a\0b", 3)}),
-          encode(order::Signal{"j", 15, {Rank{1}, Rank{70000}}}),
-          encode(order::OutputUnwanted{"j", job::Stream::error}),
-          encode(order::EndJob{"j", job::Ending{-187, Rank{3}, 7}}),
-          encode(order::Leave{}),
-          encode(report::Hello{{{3, "0.1.0", "a", "contact", 17}}}),
-          encode(report::Started{"j", {1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
-          encode(report::Unreachable{{4, 5}, "line", "how"}),
-          encode(report::Output{"j", Rank{9}, job::Stream::error, "bytes"}),
-          encode(report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}),
-          encode(report::ConnectedLate{"j", Rank{2}}),
-          encode(report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}}),
-          encode(report::InputUnwanted{"j"}),
-          encode(report::Settled{"j", "file"}),
-          encode(report::PeerLost{3, "why"}),
-          encode(report::Spawn{7, a_spawn()}),
-          encode(report::Connected{{"j", "j.1"}, false}),
-          encode(order::Spawned{7, {-190, "j.1"}})};
+  return {
+      encode(a_launch()),
+      encode(order::Input{"j", std::string("a\0b", 3)}),
+      encode(order::Signal{"j", 15, {Rank{1}, Rank{70000}}}),
+      encode(order::OutputUnwanted{"j", job::Stream::error}),
+      encode(order::EndJob{"j", job::Ending{-187, Rank{3}, 7}}),
+      encode(order::Leave{}),
+      encode(report::Hello{{{3, "0.1.0", "a", "contact", 17}}}),
+      encode(report::Started{"j", {1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
+      encode(report::Unreachable{{4, 5}, "line", "how"}),
+      encode(report::Output{"j", Rank{9}, job::Stream::error, "bytes"}),
+      encode(report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}),
+      encode(report::ConnectedLate{"j", Rank{2}}),
+      encode(report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}}),
+      encode(report::InputUnwanted{"j"}),
+      encode(report::Settled{"j", "file"}),
+      encode(report::PeerLost{3, "why"}),
+      encode(report::Spawn{7, a_spawn()}),
+      encode(report::Control{8, {{"j", Rank{1}}, job::ControlRequest::What::kill, 9, {{"k", {Rank{2}}}}}}),
+      encode(report::Connected{{"j", "j.1"}, false}),
+      encode(order::Outcome{7, {-190, "j.1"}})};
 }
 
 /// A message that is read must be written as the same bytes again.
@@ -93,8 +95,8 @@ std::size_t readable_as_any(const std::string& bytes) {
   return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::EndJob,
                         order::Leave, report::Hello, report::Started, report::Unreachable, report::Output,
                         report::Ended, report::ConnectedLate, report::Aborted, report::InputUnwanted,
-                        report::Settled, report::PeerLost, report::Spawn, report::Connected, order::Spawned>(
-      bytes);
+                        report::Settled, report::PeerLost, report::Spawn, report::Connected, report::Control,
+                        order::Outcome>(bytes);
 }
 
 TEST(Protocol, every_message_survives) {

@@ -119,6 +119,7 @@ class ClusterTest : public ::testing::Test, ClusterWatcher {
   void on_unused_node_lost(const std::string& line) override { lines.push_back(line); }
   void on_all_exited() override { have_exited = true; }
   void on_spawn(std::uint32_t, std::uint64_t, const job::SpawnRequest&) override {}
+  void on_control(std::uint32_t, std::uint64_t, const job::ControlRequest&) override {}
   void on_connected(const std::vector<std::string>&, bool) override {}
 
   template <class Done>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs that processes of this node ask for (PMIx_Spawn), until the launcher has said what has become of that.
+// What processes of this node ask the launcher for (PMIx_Spawn, PMIx_Job_control), until it has said what has
+// become of that.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -15,24 +16,24 @@
 namespace weft::weftd {
 
 /// The loop's thread, but for `ask`.
-class Spawns {
+class Asked {
  public:
   using Reply = host::Server::Events::Reply;
   /// launcher: the number of its server.
-  Spawns(asio::io_context& loop, std::uint32_t launcher) : loop_(loop), launcher_(launcher) {}
+  Asked(asio::io_context& loop, std::uint32_t launcher) : loop_(loop), launcher_(launcher) {}
 
-  /// Any thread. channel: as it is when the loop comes to it.
-  void ask(job::SpawnRequest request, Reply reply, std::optional<channel::ServerChannel>& to) {
+  /// Any thread. Report: with a number, and the request. to: as it is when the loop comes to it.
+  template <class Report, class Request>
+  void ask(Request request, Reply reply, std::optional<channel::ServerChannel>& to) {
     asio::post(loop_, [this, &to, request = std::move(request), reply = std::move(reply)]() mutable {
       const auto number = next_++;
       open_.emplace(number, std::move(reply));
-      to->send({launcher_}, channel::report::Spawn{number, std::move(request)},
-               [this, number](bool is_there) {
-                 if (!is_there) end(number, {PMIX_ERR_UNREACH, {}});
-               });
+      to->send({launcher_}, Report{number, std::move(request)}, [this, number](bool is_there) {
+        if (!is_there) end(number, {PMIX_ERR_UNREACH, {}});
+      });
     });
   }
-  void end(std::uint64_t number, const job::SpawnResult& result) {
+  void end(std::uint64_t number, const job::Result& result) {
     if (const auto open = open_.extract(number)) open.mapped()(result);
   }
 
