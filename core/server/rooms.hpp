@@ -11,6 +11,7 @@
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/groups/group_reports.hpp"
 #include "core/server/host/host_attributes.hpp"
+#include "core/server/published/published.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/requests/requests.hpp"
@@ -61,6 +62,7 @@ struct Rooms {
         memberships(loop, jobs, peers, questions, group_events, groups, gatherings, early_messages),
         invitations(loop, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, group_events, groups, memberships, invitations, early_messages),
+        published(loop, cluster),
         group_reports({loop, jobs, peers, questions, operations, gatherings, bootstraps, memberships,
                        invitations, invited}),
         fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
@@ -79,6 +81,7 @@ struct Rooms {
               .invitations = invitations,
               .gatherings = gatherings,
               .outputs = outputs,
+              .published = published,
               .watched_codes = watched_codes,
               .process_sets = process_sets},
              cluster, exchanges, settings.width_of_ends),
@@ -95,6 +98,7 @@ struct Rooms {
                   .events = events,
                   .watched_codes = watched_codes,
                   .outputs = outputs,
+                  .published = published,
                   .queries = queries,
                   .group_boards = group_boards,
                   .group_table = group_table,
@@ -145,6 +149,7 @@ struct Rooms {
   Memberships memberships;
   Invitations invitations;
   Invited invited;
+  Published published;
   GroupReports group_reports;
   FenceWatch fence_watch;
   Outputs outputs;
