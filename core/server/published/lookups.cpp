@@ -11,6 +11,9 @@
 namespace weft::server {
 namespace {
 
+// Of the keys of a lookup, in a report.
+constexpr std::size_t most_shown = 200;
+
 /// How many keys end a wait; 0: there is none. Errors: invalid.
 Result<std::size_t> wanted_of(const data::Infos& infos, std::size_t keys) {
   const auto* info = infos.find(PMIX_WAIT);
@@ -259,9 +262,9 @@ void Lookups::each_wait(const std::function<void(const Wait&)>& see) const {
     if (!lookup->waits) continue;
     std::string missing;
     for (const auto& key : lookup->keys)
-      if (key.seen.sight != Sight::seen) missing += (missing.empty() ? "" : ", ") + key.key;
-    see({lookup->looker.proc, missing, lookup->keys.size(), lookup->count(Sight::seen), lookup->since,
-         lookup->is_reported});
+      if (key.seen.sight != Sight::seen && missing.size() < most_shown)
+        missing += (missing.empty() ? "" : ", ") + key.key;
+    see({lookup->looker.proc, missing, lookup->since, lookup->is_reported});
   }
 }
 

@@ -37,8 +37,7 @@ class Lookups {
   /// A lookup that waits.
   struct Wait {
     const pmix_proc_t& proc;
-    std::string missing;  ///< keys, separated by commas
-    std::size_t keys, found;
+    std::string missing;  ///< keys, separated by commas; not all of many
     Loop::TimePoint since;
     bool& is_reported;
   };
