@@ -46,8 +46,7 @@ std::vector<FencePart> GroupReports::open_parts() const {
   auto out = rooms_.operations.open_parts();
   each_kept([&](const KeptWait& wait) { out.push_back(part_of(wait)); });
   std::ranges::move(rooms_.gatherings.open_parts(), std::back_inserter(out));
-  rooms_.published.lookups().each_wait(
-      [&](const Lookups::Wait& wait) { out.push_back(part_of(wait)); });
+  rooms_.published.lookups().each_wait([&](const Lookups::Wait& wait) { out.push_back(part_of(wait)); });
   return out;
 }
 

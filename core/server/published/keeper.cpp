@@ -185,6 +185,8 @@ void Keeper::look_up(NodeNumber from, LookUpNames message, const Rpc::Reply& rep
   if (message.waits && answer->looked_up.seen.front().sight == Sight::none) {
     waiting_[message.keys.front()].push_back({from, message.id, std::move(message.looker), reply});
     ++waits_;
+    // Its loss is to be heard of, though nothing else may be said to it for long.
+    if (from != places_.self()) (void)cluster_.fabric().mesh().connect(from);
     return;
   }
   answer->end_one();
