@@ -113,9 +113,9 @@ class NameCheck {
       const auto& operation = schedule_.operations[i];
       if (operation.kind != Kind::look_up || operation.name != publish.name) continue;
       for (const auto rank : operation.members) {
-        const bool has_called = record_.called[i][rank] != Time{} || record_.ended[i][rank];
+        // One that has ended before it heard may have called, and may have taken it with it.
         const bool is_over = record_.ended[i][rank] && record_.ended_at[i][rank] < name.called;
-        if (has_called && !is_over && may_read(publish, name.rank, rank))
+        if (!is_over && may_read(publish, name.rank, rank))
           name.sure_until = std::min(name.sure_until, record_.called[i][rank]);
       }
     }

@@ -120,26 +120,30 @@ void Published::publish_next(const PublishingRef& publishing) {
   calls_.send(
       publishing->groups[publishing->at].first, RequestType::name_publish, message_of(*publishing),
       [this, publishing](pmix_status_t status, Bytes body) {
-        publishing->call = nullptr;
+        const auto keeper = std::exchange(publishing->call, nullptr)->keeper;
         const auto reply = status == PMIX_SUCCESS ? base::decode<NameStatus>(body)
                                                   : Result<NameStatus>(fail(Errc::not_found));
         if (status == PMIX_SUCCESS) status = reply ? reply->status : PMIX_ERR_UNPACK_FAILURE;
         if (status != PMIX_SUCCESS) return undo(publishing, status);
+        if (keeper == places_.self()) take_kept(publishing->groups[publishing->at].second);
         ++publishing->at;
         publish_next(publishing);
       },
       &publishing->call);
 }
 
+/// Of names that this server keeps itself: as it keeps them, without those that are gone already.
+void Published::take_kept(std::vector<NameRef>& names) const {
+  for (auto& name : names) name = keeper_.find(name->key, name->by->number);
+  std::erase(names, nullptr);
+}
+
 /// The keepers have all names.
 void Published::published(const PublishingRef& publishing) {
   if (publishing->is_void) return undo(publishing, PMIX_ERR_TIMEOUT);
   for (const auto& [home, names] : publishing->groups)
-    for (const auto& name : names) {
-      const bool is_kept_here = places_.keeper_of(home) == places_.self();
-      const auto kept = is_kept_here ? keeper_.find(name->key, name->by->number) : name;
-      if (kept && !publishing->taken.contains(name->key)) own_.add(kept);
-    }
+    for (const auto& name : names)
+      if (!publishing->taken.contains(name->key)) own_.add(name);
   finish(publishing, PMIX_SUCCESS);
 }
 

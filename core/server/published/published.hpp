@@ -81,6 +81,7 @@ class Published {
   pmix_status_t publish_here(const std::vector<NameRef>& names);
   std::vector<Group> by_home(const std::vector<NameRef>& names) const;
   void publish_next(const PublishingRef& publishing);
+  void take_kept(std::vector<NameRef>& names) const;
   void published(const PublishingRef& publishing);
   void undo(const PublishingRef& publishing, pmix_status_t status);
   void finish(const PublishingRef& publishing, pmix_status_t status);
