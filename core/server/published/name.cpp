@@ -18,6 +18,12 @@ bool is_publisher(const Publication& by, const pmix_proc_t& proc) {
   return by.rank == proc.rank && by.nspace == link::nspace_of(proc);
 }
 
+/// The process, or its namespace as a whole.
+bool names(const link::RankRuns& runs, const pmix_proc_t& proc) {
+  return link::holds(runs, proc) ||
+         link::holds(runs, link::make_proc(link::nspace_of(proc), PMIX_RANK_WILDCARD));
+}
+
 /// The publisher is where the process looks.
 bool looks_at(const Looker& looker, const Publication& by) {
   switch (looker.range) {
@@ -28,7 +34,7 @@ bool looks_at(const Looker& looker, const Publication& by) {
     case PMIX_RANGE_NAMESPACE:
       return by.nspace == link::nspace_of(looker.proc);
     case PMIX_RANGE_CUSTOM:
-      return link::holds(looker.custom, by.publisher());
+      return names(looker.custom, by.publisher());
     case PMIX_RANGE_PROC_LOCAL:
       return is_publisher(by, looker.proc);
     default:
@@ -46,7 +52,7 @@ bool is_meant(const Publication& by, const Looker& looker) {
     case PMIX_RANGE_NAMESPACE:
       return by.nspace == link::nspace_of(looker.proc);
     case PMIX_RANGE_CUSTOM:
-      return link::holds(by.custom, looker.proc);
+      return names(by.custom, looker.proc);
     case PMIX_RANGE_PROC_LOCAL:
       return is_publisher(by, looker.proc);
     default:

@@ -55,6 +55,7 @@ int ranges(const Words&) {
     check_status(status_in(in_range(PMIX_RANGE_LOCAL)), found_if(is_near(client, rank)));
     check_status(status_in(in_range(PMIX_RANGE_PROC_LOCAL)), found_if(rank == me));
     check_status(status_in(in_range_of({client.peer(0)})), found_if(rank == 0));
+    check_status(status_in(in_range_of({client.job})), PMIX_SUCCESS);
     check_status(status_in(in_range(PMIX_RANGE_RM)), PMIX_ERR_NOT_FOUND);
   }
   check_status(fence(), PMIX_SUCCESS);
