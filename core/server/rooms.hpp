@@ -43,6 +43,7 @@ struct Rooms {
         card_exchange(jobs, host, cards, gets, exchanges),
         fences(loop, jobs, card_exchange, cluster, exchanges, segment, {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
+        published(loop, cluster),
         group_boards(segment),
         group_table(group_boards, cluster, signatures),
         peers(loop, jobs, group_table, cluster),
@@ -62,7 +63,6 @@ struct Rooms {
         memberships(loop, jobs, peers, questions, group_events, groups, gatherings, early_messages),
         invitations(loop, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, group_events, groups, memberships, invitations, early_messages),
-        published(loop, cluster),
         group_reports({loop, jobs, peers, questions, operations, gatherings, bootstraps, memberships,
                        invitations, invited, published}),
         fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
@@ -134,6 +134,7 @@ struct Rooms {
   CardExchange card_exchange;
   Fences fences;
   EventRelay events;
+  Published published;
   GroupBoards group_boards;
   GroupTable group_table;
   PeerCalls peers;
@@ -149,7 +150,6 @@ struct Rooms {
   Memberships memberships;
   Invitations invitations;
   Invited invited;
-  Published published;
   GroupReports group_reports;
   FenceWatch fence_watch;
   Outputs outputs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of services: the first rank publishes one, all find it, and it is gone when it is taken back. Then the
-// first half of the ranks accept the second half at a port that these have looked up.
+// Names of services: the first rank publishes one, all find it, and it is gone when it is taken back. Then
+// the first half of the ranks accept the second half at a port that these have looked up.
 #include <string.h>
 
 #include "check.h"

@@ -129,8 +129,8 @@ pmix_status_t PMIx_Lookup_nb(char** keys, const pmix_info_t* info, size_t ninfo,
 }
 
 /// PMIx_Unpublish: takes back what this process has published, by default in PMIX_RANGE_SESSION. keys: NULL:
-/// all of it, in all ranges unless one is given. Errors: as PMIx_Publish; PMIX_ERR_NOT_FOUND: none of the keys
-/// is published by it.
+/// all of it, in all ranges unless one is given. Errors: as PMIx_Publish; PMIX_ERR_NOT_FOUND: none of the
+/// keys is published by it.
 pmix_status_t PMIx_Unpublish(char** keys, const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&]() -> pmix_status_t {
     Unpublish message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What servers say to each other of published names. Who sends which to which: docs/design/published.md.
+// What servers say to each other of published names. docs/design/published.md has the charts.
 #pragma once
 
 #include <string>

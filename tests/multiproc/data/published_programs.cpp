@@ -367,8 +367,8 @@ int names_are_left(const Words&) {
   return 0;
 }
 
-/// The test kills the last node: what it has kept is there all the same, and who waits for a name waits for
-/// it at another server.
+/// The test kills the last node: what it has kept is there all the same, and lookups that wait go on at another
+/// server.
 int keeper_dies(const Words&) {
   Client client;
   const auto me = client.me.rank;
