@@ -108,6 +108,25 @@ TEST_P(ClusterPublishedTest, all_find_a_thousand_names_each) {
 TEST_P(ClusterPublishedTest, names_end_with_their_process) {
   run("published_names_of_the_dead");
 }
+/// In weftinfo, too.
+TEST_P(ClusterPublishedTest, a_lookup_that_waits_is_reported) {
+  Cluster cluster(2, Segment::mapped, "published_service_is_late", reports_soon(over()), true);
+  cluster.nodes[1].tell("listen");
+  cluster.nodes[1].expect("waits");
+  for (auto& node : cluster.nodes) {
+    const auto said = node.wait_for_error("missing: a process that publishes it");
+    EXPECT_NE(said.find("lookup of a service"), std::string::npos) << said;
+  }
+  std::FILE* pipe = ::popen((WEFTINFO " --stats " + std::to_string(cluster.nodes[0].pid())).c_str(), "re");
+  ASSERT_NE(pipe, nullptr);
+  std::string report(20'000, '\0');
+  report.resize(std::fread(report.data(), 1, report.size(), pipe));
+  EXPECT_EQ(::pclose(pipe), 0);
+  for (const char* part : {"lookup of a service, published by no process,", "published.waiting"})
+    EXPECT_NE(report.find(part), std::string::npos) << report;
+  cluster.nodes[1].tell("publish");
+  cluster.finish();
+}
 TEST_P(ClusterPublishedTest, the_names_of_a_lost_keeper_are_found) {
   Cluster cluster(3, Segment::mapped, "published_keeper_dies", over());
   for (auto& node : cluster.nodes) node.tell("listen");
