@@ -128,9 +128,10 @@ TEST(OperationName, one_that_is_none_is_refused) {
   };
   EXPECT_TRUE(is_read({}));
   EXPECT_TRUE(is_read({OperationName::Kind::bootstrap, "g"}));
+  EXPECT_TRUE(is_read({OperationName::Kind::lookup, "key"}));
   EXPECT_FALSE(is_read({OperationName::Kind::construct, ""})) << "of no group";
   EXPECT_FALSE(is_read({OperationName::Kind::fence, "g"}));
-  EXPECT_FALSE(is_read({static_cast<OperationName::Kind>(10), "g"}));
+  EXPECT_FALSE(is_read({static_cast<OperationName::Kind>(11), "g"}));
 }
 
 }  // namespace
