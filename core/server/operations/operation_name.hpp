@@ -54,9 +54,8 @@ inline bool is_valid(const OperationName& m) {
 /// "construct of group g", "connect". Of a fence: empty.
 inline std::string to_text(const OperationName& name) {
   static constexpr const char* kinds[] = {
-      "",         "connect",       "disconnect", "construct of", "destruct of",
-      "fence of", "invitation to", "leave of",   "join of",      "bootstrap of",
-      "lookup of"};
+      "",         "connect", "disconnect",   "construct of", "destruct of", "fence of", "invitation to",
+      "leave of", "join of", "bootstrap of", "lookup of"};
   const std::string kind = kinds[static_cast<std::size_t>(name.kind)];
   if (name.kind == OperationName::Kind::lookup) return kind + " " + name.group;
   return name.group.empty() ? kind : kind + " group " + name.group;
