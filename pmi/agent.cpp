@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::string_view not_offered = "rc=-1 msg=not_supported";
 
+/// How a request about a service has ended; clients of MPICH read "info" or "rc", by their release.
+std::string end_of(pmix_status_t status) {
+  return status == PMIX_SUCCESS ? std::string("info=ok rc=0 msg=success")
+                                : fmt::format("info=failed rc=-1 msg={}", PMIx_Error_string(status));
+}
+
 /// A stranger's bytes, for a terminal.
 std::string printable(std::string_view text) {
   std::string out;
@@ -127,11 +133,11 @@ std::string Agent::reply_to(const Request& request) {
       (void)job_.close();
       return "cmd=finalize_ack";
     case Command::publish_name:
-      return fmt::format("cmd=publish_result {}", not_offered);
+      return "cmd=publish_result " + end_of(job_.publish(request.service, request.port));
     case Command::unpublish_name:
-      return fmt::format("cmd=unpublish_result {}", not_offered);
+      return "cmd=unpublish_result " + end_of(job_.unpublish(request.service));
     case Command::lookup_name:
-      return fmt::format("cmd=lookup_result {}", not_offered);
+      return look_up(request);
     case Command::spawn:
       return fmt::format("cmd=spawn_result {}", not_offered);
     case Command::abort:
@@ -154,6 +160,13 @@ std::string Agent::init(const Request& request) {
     return fmt::format("{} rc=-1", reply);
   }
   return fmt::format("{} rc=0", reply);
+}
+
+std::string Agent::look_up(const Request& request) const {
+  const auto port = job_.look_up(request.service);
+  return port && port->size() < port_room && is_value(*port)
+             ? fmt::format("cmd=lookup_result {} port={}", end_of(PMIX_SUCCESS), *port)
+             : "cmd=lookup_result " + end_of(PMIX_ERR_NOT_FOUND);
 }
 
 std::string Agent::get(const Request& request) const {

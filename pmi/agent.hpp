@@ -32,6 +32,7 @@ class Agent {
   bool answer(const Request& request);
   std::string reply_to(const Request& request);
   std::string init(const Request& request);
+  std::string look_up(const Request& request) const;
   std::string get(const Request& request) const;
   bool fence();
   bool send(std::string_view line);

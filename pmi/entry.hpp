@@ -82,4 +82,23 @@ inline int set(int* out, long long value) {
   return success;
 }
 
+// ---- services
+
+inline bool is_service(const char* name) {
+  return name != nullptr && *name != '\0' && ::strnlen(name, service_room) < service_room;
+}
+inline int publish(Job& job, const char* service, const char* port) {
+  if (!is_service(service) || port == nullptr) return invalid_argument;
+  if (::strnlen(port, port_room) == port_room) return invalid_length;
+  return code_of(job.publish(service, port));
+}
+inline int unpublish(Job& job, const char* service) {
+  return is_service(service) ? code_of(job.unpublish(service)) : invalid_argument;
+}
+inline int look_up(const Job& job, const char* service, char* port, int room) {
+  if (!is_service(service)) return invalid_argument;
+  const auto found = job.look_up(service);
+  return found ? copy_out(*found, port, room) : fail;
+}
+
 }  // namespace weft::pmi

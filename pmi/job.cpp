@@ -47,6 +47,10 @@ std::string key_of_node(std::string_view key) {
   return "pmi.node." + std::string(key);
 }
 
+std::string key_of_service(std::string_view service) {
+  return "pmi.name." + std::string(service);
+}
+
 /// Keys of one rank's value usually end with its number.
 std::optional<std::uint32_t> number_at_end(std::string_view key) {
   const auto last = key.find_last_not_of("0123456789");
@@ -155,6 +159,37 @@ pmix_status_t Job::put_on_node(std::string_view key, std::string_view value) {
 
 std::optional<std::string> Job::get_on_node(std::string_view key) const {
   return text_of(PMIX_RANK_UNDEF, key_of_node(key));
+}
+
+pmix_status_t Job::publish(std::string_view service, std::string_view port) {
+  if (is_alone_) return PMIX_ERR_UNREACH;
+  std::string text(port);
+  pmix_info_t name;
+  PMIX_INFO_CONSTRUCT(&name);
+  std::strncpy(name.key, key_of_service(service).c_str(), PMIX_MAX_KEYLEN);
+  name.value.type = PMIX_STRING;
+  name.value.data.string = text.data();
+  return PMIx_Publish(&name, 1);
+}
+
+pmix_status_t Job::unpublish(std::string_view service) {
+  if (is_alone_) return PMIX_ERR_UNREACH;
+  auto key = key_of_service(service);
+  char* keys[] = {key.data(), nullptr};
+  return PMIx_Unpublish(keys, nullptr, 0);
+}
+
+std::optional<std::string> Job::look_up(std::string_view service) const {
+  if (is_alone_) return std::nullopt;
+  pmix_pdata_t name;
+  PMIX_PDATA_CONSTRUCT(&name);
+  std::strncpy(name.key, key_of_service(service).c_str(), PMIX_MAX_KEYLEN);
+  const auto status = PMIx_Lookup(&name, 1, nullptr, 0);
+  const bool is_text =
+      status == PMIX_SUCCESS && name.value.type == PMIX_STRING && name.value.data.string != nullptr;
+  auto out = is_text ? std::optional<std::string>(name.value.data.string) : std::nullopt;
+  PMIX_PDATA_DESTRUCT(&name);
+  return out;
 }
 
 pmix_status_t Job::abort(int status, const char* message) {

@@ -16,6 +16,8 @@ namespace weft::pmi {
 /// With the terminating zero, as the interfaces count. MPICH's client of the wire form reads lines of 1024
 /// bytes.
 inline constexpr std::size_t name_room = 256, key_room = 64, value_room = 1024;
+/// Of a service, and of a port: MPICH's MPI_MAX_PORT_NAME, for PMI-1 says no size.
+inline constexpr std::size_t service_room = 256, port_room = 256;
 static_assert(PMIX_MAX_NSLEN < name_room);
 
 /// One thread uses a Job.
@@ -47,6 +49,12 @@ class Job {
   /// At once for the ranks of this node, and for no others.
   pmix_status_t put_on_node(std::string_view key, std::string_view value);
   std::optional<std::string> get_on_node(std::string_view key) const;
+
+  /// A name of a service, for all jobs of the cluster, until this job ends. Errors: those of PMIx_Publish; of
+  /// a name without the servers of a job PMIX_ERR_UNREACH.
+  pmix_status_t publish(std::string_view service, std::string_view port);
+  pmix_status_t unpublish(std::string_view service);
+  std::optional<std::string> look_up(std::string_view service) const;
 
   /// Ends the whole job; returns to this process all the same.
   pmix_status_t abort(int status, const char* message);

@@ -131,6 +131,19 @@ PMI_EXPORT int PMI_KVS_Get(const char space[], const char key[], char value[], i
   });
 }
 
+// ---- services
+
+PMI_EXPORT int PMI_Publish_name(const char service[], const char port[]) {
+  return with_job([&](Job& job) { return publish(job, service, port); });
+}
+PMI_EXPORT int PMI_Unpublish_name(const char service[]) {
+  return with_job([&](Job& job) { return unpublish(job, service); });
+}
+/// port: of port_room bytes, as that of every caller.
+PMI_EXPORT int PMI_Lookup_name(const char service[], char port[]) {
+  return with_job([&](Job& job) { return look_up(job, service, port, static_cast<int>(port_room)); });
+}
+
 // ---- what is not offered
 
 PMI_EXPORT int PMI_KVS_Create(char[], int) {
@@ -143,15 +156,6 @@ PMI_EXPORT int PMI_KVS_Iter_first(const char[], char[], int, char[], int) {
   return fail;
 }
 PMI_EXPORT int PMI_KVS_Iter_next(const char[], char[], int, char[], int) {
-  return fail;
-}
-PMI_EXPORT int PMI_Publish_name(const char[], const char[]) {
-  return fail;
-}
-PMI_EXPORT int PMI_Unpublish_name(const char[]) {
-  return fail;
-}
-PMI_EXPORT int PMI_Lookup_name(const char[], char[]) {
   return fail;
 }
 PMI_EXPORT int PMI_Spawn_multiple(int, const char*[], const char**[], const int[], const int[], const void*[],

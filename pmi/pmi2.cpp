@@ -168,6 +168,18 @@ PMI_EXPORT int PMI2_Info_GetJobAttrIntArray(const char name[], int array[], int 
   });
 }
 
+// ---- services; what the infos say is of no use here
+
+PMI_EXPORT int PMI2_Nameserv_publish(const char service[], const void*, const char port[]) {
+  return with_job([&](Job& job) { return publish(job, service, port); });
+}
+PMI_EXPORT int PMI2_Nameserv_lookup(const char service[], const void*, char port[], int room) {
+  return with_job([&](Job& job) { return look_up(job, service, port, room); });
+}
+PMI_EXPORT int PMI2_Nameserv_unpublish(const char service[], const void*) {
+  return with_job([&](Job& job) { return unpublish(job, service); });
+}
+
 // ---- what is not offered
 
 PMI_EXPORT int PMI2_Job_Spawn(int, const char*[], int[], const char**[], const int[], const int[],
@@ -178,14 +190,5 @@ PMI_EXPORT int PMI2_Job_Connect(const char[], void*) {
   return fail;
 }
 PMI_EXPORT int PMI2_Job_Disconnect(const char[]) {
-  return fail;
-}
-PMI_EXPORT int PMI2_Nameserv_publish(const char[], const void*, const char[]) {
-  return fail;
-}
-PMI_EXPORT int PMI2_Nameserv_lookup(const char[], const void*, char[], int) {
-  return fail;
-}
-PMI_EXPORT int PMI2_Nameserv_unpublish(const char[], const void*) {
   return fail;
 }

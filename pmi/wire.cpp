@@ -60,6 +60,12 @@ bool take_words(const Words& words, Request& request) {
     case Command::get:
       return take(words, "kvsname", name_room, request.space) && take(words, "key", key_room, request.key) &&
              !request.key.empty();
+    case Command::publish_name:
+      return take(words, "service", service_room, request.service) && !request.service.empty() &&
+             take(words, "port", port_room, request.port);
+    case Command::unpublish_name:
+    case Command::lookup_name:
+      return take(words, "service", service_room, request.service) && !request.service.empty();
     case Command::abort:
       request.exit_status = number_of(words, "exitcode").value_or(1);
       return true;
@@ -117,7 +123,10 @@ RequestReader::Result RequestReader::take_line() {
   if (is_in_spawn_) {
     if (line != "endcmd") return {};
     is_in_spawn_ = false;
-    return {Request{Command::spawn, {}, {}, {}}, false, {}};
+    return {
+        Request{.command = Command::spawn, .space = {}, .key = {}, .value = {}, .service = {}, .port = {}},
+        false,
+        {}};
   }
   if (line == "mcmd=spawn") {
     is_in_spawn_ = true;

@@ -52,6 +52,7 @@ struct Request {
   Command command = Command::init;
   std::string space;             ///< kvsname
   std::string key, value;        ///< shorter than key_room and value_room
+  std::string service, port;     ///< shorter than service_room and port_room
   std::int32_t version = 0;      ///< pmi_version of init
   std::int32_t exit_status = 1;  ///< of abort
 };

@@ -138,6 +138,17 @@ Client::Call Client::disconnect(const server::Procs& procs, data::Infos directiv
   return send(link::Disconnect{procs, std::move(directives)});
 }
 
+Client::Call Client::publish(const std::string& key, std::uint64_t value, data::Infos infos) {
+  infos.add(key, data::Value::of(value));
+  return send(link::Publish{std::move(infos)});
+}
+Client::Call Client::look_up(const std::string& key, data::Infos infos) {
+  return send(link::Lookup{{key}, std::move(infos)});
+}
+Client::Call Client::unpublish(const std::string& key, data::Infos infos) {
+  return send(link::Unpublish{{key}, std::move(infos)});
+}
+
 Client::Call Client::subscribe(std::vector<pmix_status_t> codes) {
   return send(link::Subscribe{std::move(codes)}, MessageType::subscribe);
 }

@@ -30,6 +30,7 @@ class Client {
     link::RankRuns members{};  ///< of a group that was made, by group rank
     std::uint64_t context = 0;
     std::vector<std::byte> value{};  ///< that a Get found: a byte object
+    std::uint64_t found = 0;         ///< what a lookup of one name has found
   };
   /// What the server has said, in the order in which it came.
   using Word = std::variant<Ended, link::EventMessage, link::GroupQuestion, link::GroupChange>;
@@ -58,6 +59,9 @@ class Client {
   Call leave(const std::string& group);
   Call connect(const server::Procs& procs, data::Infos directives);
   Call disconnect(const server::Procs& procs, data::Infos directives);
+  Call publish(const std::string& key, std::uint64_t value, data::Infos infos);
+  Call look_up(const std::string& key, data::Infos infos);
+  Call unpublish(const std::string& key, data::Infos infos);
   Call subscribe(std::vector<pmix_status_t> codes);
   Call notify(pmix_status_t code, pmix_data_range_t range, data::Infos infos);
   Call finalize();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/data/types/array.hpp"
 #include "simulation/client.hpp"
 #include "simulation/require.hpp"
 
@@ -92,6 +93,8 @@ void Client::take_answer(Call call, const link::Frame& frame) {
           if (const auto named = constructs_.find(call); named != constructs_.end() && members->board != 0)
             group_boards_.take_seat(job().view(), proc_, named->second, *members);
         }
+      for (const auto& name : data::elements_of<pmix_pdata_t>(value, PMIX_PDATA))
+        ended.found = name.value.data.uint64;
       if (const auto* context = answer->infos.find(PMIX_GROUP_CONTEXT_ID))
         ended.context = data::as_unsigned(context->value).value_or(0);
     }

@@ -11,6 +11,7 @@
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/groups/group_reports.hpp"
 #include "core/server/host/host_attributes.hpp"
+#include "core/server/published/published.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/requests/requests.hpp"
@@ -43,6 +44,7 @@ struct Rooms {
         card_exchange(jobs, host, cards, gets, exchanges),
         fences(loop, jobs, card_exchange, cluster, exchanges, segment, {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
+        published(loop, cluster),
         group_boards(segment),
         group_table(group_boards, cluster, signatures),
         peers(loop, jobs, group_table, cluster),
@@ -63,7 +65,7 @@ struct Rooms {
         invitations(loop, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, group_events, groups, memberships, invitations, early_messages),
         group_reports({loop, jobs, peers, questions, operations, gatherings, bootstraps, memberships,
-                       invitations, invited}),
+                       invitations, invited, published}),
         fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
         watched_codes(host, handlers),
         ends({.jobs = jobs,
@@ -80,12 +82,13 @@ struct Rooms {
               .invitations = invitations,
               .gatherings = gatherings,
               .outputs = outputs,
+              .published = published,
               .watched_codes = watched_codes,
               .process_sets = process_sets},
              cluster, exchanges, settings.width_of_ends),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, cluster),
+        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, published, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster),
         requests({.host = host,
                   .clients = clients,
@@ -96,6 +99,7 @@ struct Rooms {
                   .events = events,
                   .watched_codes = watched_codes,
                   .outputs = outputs,
+                  .published = published,
                   .queries = queries,
                   .group_boards = group_boards,
                   .group_table = group_table,
@@ -131,6 +135,7 @@ struct Rooms {
   CardExchange card_exchange;
   Fences fences;
   EventRelay events;
+  Published published;
   GroupBoards group_boards;
   GroupTable group_table;
   PeerCalls peers;

@@ -21,6 +21,7 @@
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/launch/introducer.hpp"
 #include "core/server/launch/launch_blob.hpp"
+#include "core/server/published/name_messages.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
 #include "core/store/cards/blob.hpp"
@@ -83,6 +84,41 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<BootstrapReply>(to, "bootstrap_reply", {&told});
   const ViewItems<BootstrapItem> bootstraps{{{true, "g", {end}, before}}};
   add<ViewItems<BootstrapItem>>(to, "bootstrap_items", {&bootstraps});
+}
+
+/// The messages of servers to each other about published names.
+void add_names(Decoders& to) {
+  const auto proc = link::make_proc("job", 1);
+  const Publication custom{"job",
+                           1,
+                           2,
+                           9,
+                           PMIX_RANGE_CUSTOM,
+                           PMIX_PERSIST_PROC,
+                           {{"job", 0, 3}},
+                           std::vector<std::uint32_t>{1000},
+                           std::vector<std::uint32_t>{}};
+  const Publication plain{.nspace = "job", .rank = 3, .origin = 1, .number = 4};
+  const PublishNames publish{custom, {{"service", Encoded(9, std::byte{1})}, {"port", {}}}},
+      of_all{plain, {{"x", {}}}};
+  add<PublishNames>(to, "publish_names", {&publish, &of_all});
+  const NameStatus status{PMIX_ERR_DUPLICATE_KEY};
+  add<NameStatus>(to, "name_status", {&status});
+  const Looker looker{proc, 1, 1000, 1000, PMIX_RANGE_CUSTOM, {{"job", 2, 2}}};
+  const LookUpNames several{0, looker, {"service", "port"}, false}, waits{7, looker, {"service"}, true};
+  add<LookUpNames>(to, "look_up_names", {&several, &waits});
+  const LookedUp looked_up{{{Sight::seen, "job", 3, Encoded(9, std::byte{2}), true}, {Sight::hidden}, {}}};
+  add<LookedUp>(to, "looked_up", {&looked_up});
+  const EndWait end{7, "service"};
+  add<EndWait>(to, "end_wait", {&end});
+  const ForgetNames forget{{{"service", 9}, {"port", 9}}};
+  add<ForgetNames>(to, "forget_names", {&forget});
+  const NameTaken taken{proc, {"service", 9}};
+  add<NameTaken>(to, "name_taken", {&taken});
+  const CopyRequest request{2};
+  add<CopyRequest>(to, "copy_request", {&request});
+  const NameCopies copies{{publish, of_all}};
+  add<NameCopies>(to, "name_copies", {&copies});
 }
 
 FencePart part() {
@@ -243,6 +279,7 @@ void add_server(Decoders& to) {
                              .data = {{"job", 1, Encoded(9, std::byte{1})}}};
   add<GroupPart>(to, "group_part", {&group_part});
   add_groups(to, group_part.data);
+  add_names(to);
   to.push_back({"group_blob", {blob_of(group_part)}, &are_generated, true});
   const ReportRequest request{0, {one_part.name}};
   add<ReportRequest>(to, "report_request", {&request});

@@ -219,6 +219,17 @@ void add_servers(Decoders& to) {
         request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
        &asked,
        true});
+  const Publication by{.nspace = "job", .rank = 3, .origin = 1, .number = 4};
+  const Looker looker{link::make_proc("job", 3), 1, 0, 0, PMIX_RANGE_SESSION, {}};
+  to.push_back({"name_request",
+                {request(RequestType::name_publish, PublishNames{by, {{"key", {}}}}),
+                 request(RequestType::name_look_up, LookUpNames{0, looker, {"key"}, false}),
+                 request(RequestType::name_forget, ForgetNames{{{"key", 4}}}),
+                 request(RequestType::name_wait_over, EndWait{1, "key"}),
+                 request(RequestType::name_taken, NameTaken{link::make_proc("job", 1), {"key", 4}}),
+                 request(RequestType::name_copies, CopyRequest{1})},
+                &asked,
+                true});
   // Requests that end with another status, or have no reply.
   const link::EventMessage event{PMIX_ERR_PROC_ABORTED, link::make_proc("job", 3), PMIX_RANGE_NAMESPACE, {}};
   to.push_back({"request_without_success",

@@ -53,6 +53,9 @@ add_executable(multiproc_test
   host/nodes_test.cpp
   event/process_set_test.cpp
   client/progress_test.cpp
+  data/published_calls.cpp
+  data/published_programs.cpp
+  data/published_test.cpp
   data/realm_test.cpp
   attack/segment_test.cpp
   host/server_test.cpp

@@ -22,11 +22,14 @@ int PMI_KVS_Put(const char space[], const char key[], const char value[]);
 int PMI_KVS_Commit(const char space[]);
 int PMI_KVS_Get(const char space[], const char key[], char value[], int length);
 int PMI_Publish_name(const char service[], const char port[]);
+int PMI_Unpublish_name(const char service[]);
+int PMI_Lookup_name(const char service[], char port[]);
 
 enum {
   success = 0,
   fail = -1,
   not_initialized = 1,
+  invalid_argument = 3,
   invalid_key = 4,
   invalid_key_length = 5,
   invalid_value_length = 7,
@@ -43,7 +46,25 @@ static void refuse_what_is_wrong(const char* space) {
   CHECK(PMI_KVS_Put(space, longer, "value") == invalid_key_length);
   CHECK(PMI_KVS_Put(space, "key", longer) == invalid_value_length);
   CHECK(PMI_KVS_Get(space, "nobody has put this", value, sizeof value) == fail);
-  CHECK(PMI_Publish_name("service", "port") == fail);
+  CHECK(PMI_Publish_name(NULL, "port") == invalid_argument);
+  CHECK(PMI_Publish_name("", "port") == invalid_argument);
+  CHECK(PMI_Publish_name("service", longer) == invalid_length);
+  CHECK(PMI_Lookup_name(longer, value) == invalid_argument);
+}
+
+/// The first publishes, all look it up, no other takes it back.
+static void services(void) {
+  char port[256] = "";
+  if (rank == 0) CHECK(PMI_Publish_name("service", "tcp://here:77") == success);
+  CHECK(PMI_Barrier() == success);
+  CHECK(PMI_Lookup_name("service", port) == success && strcmp(port, "tcp://here:77") == 0);
+  CHECK(PMI_Lookup_name("another", port) == fail);
+  if (rank != 0) CHECK(PMI_Publish_name("service", "elsewhere") == fail);
+  if (rank != 0) CHECK(PMI_Unpublish_name("service") == fail);
+  CHECK(PMI_Barrier() == success);
+  if (rank == 0) CHECK(PMI_Unpublish_name("service") == success);
+  CHECK(PMI_Barrier() == success);
+  CHECK(PMI_Lookup_name("service", port) == fail);
 }
 
 static void exchange(const char* space, int round) {
@@ -98,6 +119,7 @@ int main(int argc, char** argv) {
   CHECK(PMI_KVS_Get(space, "PMI_process_mapping", text, sizeof text) == success);
   CHECK(strcmp(text, expected) == 0);
   refuse_what_is_wrong(space);
+  services();
   for (int round = 0; round < 3; ++round) exchange(space, round);
   if (rank == 0) printf("ok pmi1 %d\n", size);
   CHECK(PMI_Finalize() == success);

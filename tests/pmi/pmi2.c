@@ -16,9 +16,28 @@ int PMI2_Info_PutNodeAttr(const char name[], const char value[]);
 int PMI2_Info_GetNodeAttr(const char name[], char value[], int room, int* found, int wait);
 int PMI2_Info_GetNodeAttrIntArray(const char name[], int array[], int room, int* length, int* found);
 int PMI2_Info_GetJobAttr(const char name[], char value[], int room, int* found);
+int PMI2_Nameserv_publish(const char service[], const void* info, const char port[]);
+int PMI2_Nameserv_lookup(const char service[], const void* info, char port[], int room);
 int PMI2_Nameserv_unpublish(const char service[], const void* info);
 
-enum { success = 0, fail = -1, not_initialized = 1, invalid_argument = 3 };
+enum { success = 0, fail = -1, not_initialized = 1, invalid_argument = 3, invalid_length = 8 };
+
+static void services(void) {
+  char port[256] = "";
+  CHECK(PMI2_Nameserv_unpublish("service", NULL) == fail);
+  CHECK(PMI2_Nameserv_publish(NULL, NULL, "port") == invalid_argument);
+  CHECK(PMI2_KVS_Fence() == success);
+  if (rank == 0) CHECK(PMI2_Nameserv_publish("service", NULL, "tcp://here:77") == success);
+  CHECK(PMI2_KVS_Fence() == success);
+  CHECK(PMI2_Nameserv_lookup("service", NULL, port, sizeof port) == success);
+  CHECK(strcmp(port, "tcp://here:77") == 0);
+  CHECK(PMI2_Nameserv_lookup("service", NULL, port, 5) == invalid_length);
+  CHECK(PMI2_Nameserv_lookup("another", NULL, port, sizeof port) == fail);
+  CHECK(PMI2_KVS_Fence() == success);
+  if (rank == 0) CHECK(PMI2_Nameserv_unpublish("service", NULL) == success);
+  CHECK(PMI2_KVS_Fence() == success);
+  CHECK(PMI2_Nameserv_lookup("service", NULL, port, sizeof port) == fail);
+}
 
 static void exchange(const char* id) {
   char key[64], value[1024];
@@ -75,7 +94,7 @@ int main(int argc, char** argv) {
   CHECK(PMI2_Info_GetJobAttr("universeSize", text, sizeof text, &found) == success && found != 0);
   CHECK(atoi(text) >= size);
   CHECK(PMI2_Info_GetJobAttr("no such", text, sizeof text, &found) == success && found == 0);
-  CHECK(PMI2_Nameserv_unpublish("service", NULL) == fail);
+  services();
   exchange(id);
   share_on_node(local);
   CHECK(PMI2_KVS_Fence() == success);

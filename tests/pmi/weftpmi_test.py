@@ -66,7 +66,7 @@ class Requests(unittest.TestCase):
     def test_what_is_not_there_or_not_offered(self):
         code = ("space = init()\n"
                 "for line in (f'cmd=get kvsname={space} key=no-such', 'cmd=get kvsname=other key=PMI_process_mapping',\n"
-                "             'cmd=put kvsname=other key=a value=b', 'cmd=publish_name service=s port=p',\n"
+                "             'cmd=put kvsname=other key=a value=b',\n"
                 "             'cmd=unpublish_name service=s', 'cmd=lookup_name service=s',\n"
                 "             'mcmd=spawn\\nnprocs=1\\nexecname=a.out\\nendcmd'):\n"
                 "    reply = ask(line)\n"
@@ -74,9 +74,23 @@ class Requests(unittest.TestCase):
                 "    print(reply.split()[0])\n"
                 "print(ask(f'cmd=get kvsname={space} key=PMI_process_mapping').split('value=')[1])\n"
                 "print(ask('cmd=finalize'))\n")
-        self.check(speak(code), ["cmd=get_result", "cmd=get_result", "cmd=put_result", "cmd=publish_result",
-                                 "cmd=unpublish_result", "cmd=lookup_result", "cmd=spawn_result", "(vector,(0,1,1))",
+        self.check(speak(code), ["cmd=get_result", "cmd=get_result", "cmd=put_result", "cmd=unpublish_result", "cmd=lookup_result", "cmd=spawn_result", "(vector,(0,1,1))",
                                  "cmd=finalize_ack"])
+
+    def test_names_of_services(self):
+        code = ("init()\n"
+                "if rank == 0: assert ask('cmd=publish_name service=s port=tcp:7') == "
+                "'cmd=publish_result info=ok rc=0 msg=success'\n"
+                "assert ask('cmd=barrier_in') == 'cmd=barrier_out'\n"
+                "found = ask('cmd=lookup_name service=s')\n"
+                "assert found == 'cmd=lookup_result info=ok rc=0 msg=success port=tcp:7', found\n"
+                "assert ' rc=-1 ' in ask('cmd=publish_name service=s port=tcp:8')\n"
+                "assert ask('cmd=barrier_in') == 'cmd=barrier_out'\n"
+                "if rank == 0: assert ' rc=0 ' in ask('cmd=unpublish_name service=s')\n"
+                "assert ask('cmd=barrier_in') == 'cmd=barrier_out'\n"
+                "assert ' rc=-1 ' in ask('cmd=lookup_name service=s')\n"
+                "print(ask('cmd=finalize'))\n")
+        self.check(speak(code, 3), 3 * ["cmd=finalize_ack"])
 
     def test_another_version(self):
         code = ("print(ask('cmd=init pmi_version=2 pmi_subversion=0'))\n"

@@ -50,10 +50,20 @@ void add(std::vector<Rank>& members, Rank rank) {
 class Drawer {
  public:
   Drawer(Dice& dice, std::uint32_t ranks, const Bounds& bounds, bool loses)
-      : dice_(dice), ranks_(ranks), is_plain_(loses && bounds.is_plain), loses_(loses) {}
+      : dice_(dice),
+        ranks_(ranks),
+        is_plain_(loses && bounds.is_plain),
+        loses_(loses),
+        draws_names_(bounds.draws_names) {}
 
   Operation operation() {
     Operation out;
+    if (draws_names_ && dice_.one_in(2)) {
+      out = of_name();
+      for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice_.pause());
+      ++number_;
+      return out;
+    }
     const auto choice = dice_.below(18);
     if (choice < 4 && !groups_.empty()) {
       out = of_group(dice_.one_in(2) ? Kind::fence_group : Kind::destruct);
@@ -100,6 +110,38 @@ class Drawer {
     out.target = dice_.below(ranks_);
     if (commits_.empty() || dice_.one_in(3)) return out;
     std::tie(out.late, out.target) = commits_[dice_.below(static_cast<std::uint32_t>(commits_.size()))];
+    return out;
+  }
+
+  /// Of one of few keys, so that processes meet.
+  Operation of_name() {
+    Operation out;
+    const auto choice = dice_.below(8);
+    if (choice == 0 && !published_.empty()) {
+      out = published_[dice_.below(static_cast<std::uint32_t>(published_.size()))];
+      out.kind = Kind::unpublish;
+      out.members = {any_of(out.members)};
+      out.pauses.clear();
+      out.timeout = 0;
+      return out;
+    }
+    out.name = dice_.below(4);
+    out.members = dice_.one_in(3) ? dice_.some_of(ranks_, 1) : std::vector<Rank>{dice_.below(ranks_)};
+    if (choice < 4) {
+      static constexpr pmix_persistence_t persistences[] = {PMIX_PERSIST_APP, PMIX_PERSIST_SESSION,
+                                                            PMIX_PERSIST_PROC, PMIX_PERSIST_FIRST_READ};
+      out.kind = Kind::publish;
+      out.persistence = persistences[dice_.below(4)];
+      out.range = dice_.one_in(6)   ? PMIX_RANGE_LOCAL
+                  : dice_.one_in(4) ? PMIX_RANGE_NAMESPACE
+                                    : PMIX_RANGE_SESSION;
+      if (dice_.one_in(8)) out.timeout = dice_.between(1, 3);
+      published_.push_back(out);
+      return out;
+    }
+    out.kind = Kind::look_up;
+    out.waits = dice_.one_in(2);
+    if (out.waits) out.timeout = longest_lookup;
     return out;
   }
 
@@ -230,11 +272,12 @@ class Drawer {
 
   Dice& dice_;
   const std::uint32_t ranks_;
-  const bool is_plain_, loses_;
+  const bool is_plain_, loses_, draws_names_;
   std::vector<Group> groups_;
   std::vector<Group> ended_;
   std::vector<std::vector<Rank>> connected_, constructed_;
   std::vector<std::pair<std::size_t, Rank>> commits_;
+  std::vector<Operation> published_;
   std::size_t number_ = 0;
   unsigned last_ = 0;
 };
@@ -262,7 +305,7 @@ void keep_apart(std::vector<Operation>& operations) {
     return each.kind == Kind::fence_job || each.kind == Kind::fence_set;
   };
   for (auto& one : operations) {
-    if (one.timeout == 0 || one.leaders != 0 || one.kind == Kind::invite) continue;
+    if (is_of_name(one.kind) || one.timeout == 0 || one.leaders != 0 || one.kind == Kind::invite) continue;
     const auto count = std::count_if(operations.begin(), operations.end(), [&](const Operation& other) {
       const bool is_like = one.kind == other.kind || (is_fence(one) && is_fence(other));
       return is_like && (one.group.empty() ? one.members == other.members : one.group == other.group);

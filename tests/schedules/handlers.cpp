@@ -72,7 +72,7 @@ void Processes::take(Rank rank, Client::Ended end) {
 void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
   const auto& operation = schedule_.operations[number];
   note(rank, number, end.status);
-  Ended heard{end.status, std::move(end.members), end.context};
+  Ended heard{end.status, std::move(end.members), end.context, end.found};
   auto& groups = record_.groups[rank];
   switch (operation.kind) {
     case Kind::construct:

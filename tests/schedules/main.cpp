@@ -44,6 +44,7 @@ std::optional<Options> read(int count, char** words, int& status) {
   app.add_flag("--plain", bounds.is_plain,
                "where something is lost: no groups whose members do not know each other, no names of groups "
                "that have ended");
+  app.add_flag("--names", bounds.draws_names, "half of the operations publish names, and look them up");
   app.add_flag("--all", o.runs_all, "goes on behind one that goes wrong, and tells the seeds alone");
   app.add_flag("--show", o.shows,
                "prints the schedule of the first seed, and runs it twice: both runs have to be the same");

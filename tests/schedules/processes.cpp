@@ -41,6 +41,16 @@ data::Infos timeout_of(const Operation& operation) {
   return out;
 }
 
+/// What the processes of an operation of names say.
+data::Infos infos_of_name(const Operation& operation) {
+  auto out = timeout_of(operation);
+  if (operation.waits) out.add(PMIX_WAIT, data::Value::of(std::uint32_t{0}));
+  if (operation.kind == Kind::look_up) return out;
+  out.add(PMIX_RANGE, data::Value::of(std::uint32_t{operation.range}));
+  out.add(PMIX_PERSISTENCE, data::Value::of(std::uint32_t{operation.persistence}));
+  return out;
+}
+
 data::Infos directives_of(const Operation& operation, Rank rank) {
   auto out = timeout_of(operation);
   if (operation.is_bare) return out;
@@ -77,6 +87,14 @@ bool is_of_members(Kind kind) {
 
 std::vector<std::byte> card_of(Rank rank, std::optional<std::size_t> operation) {
   return std::vector<std::byte>(50 + rank, static_cast<std::byte>(rank + (operation ? 100 + *operation : 0)));
+}
+
+std::string name_of(const Operation& operation) {
+  return fmt::format("name{}", operation.name);
+}
+
+std::uint64_t value_of_name(std::size_t operation, Rank rank) {
+  return (operation + 1) << 32 | rank;
 }
 
 Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedule), world_(world) {
@@ -265,6 +283,16 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       client.commit(key_of(number), card_of(rank, number));
       record_.ended[number][rank] = Ended{};
       return false;
+    case Kind::publish:
+      process.waits =
+          client.publish(name_of(operation), value_of_name(number, rank), infos_of_name(operation));
+      return true;
+    case Kind::look_up:
+      process.waits = client.look_up(name_of(operation), infos_of_name(operation));
+      return true;
+    case Kind::unpublish:
+      process.waits = client.unpublish(name_of(operation), infos_of_name(operation));
+      return true;
   }
   return false;
 }

@@ -26,6 +26,10 @@ namespace weft::schedules {
 /// What a rank publishes at the beginning; the same, of other bytes, for what an operation commits.
 std::vector<std::byte> card_of(Rank rank, std::optional<std::size_t> operation = {});
 
+std::string name_of(const Operation& operation);
+/// What a rank publishes by this operation.
+std::uint64_t value_of_name(std::size_t operation, Rank rank);
+
 /// Of notify, with the number of the operation.
 inline constexpr pmix_status_t user_event = PMIX_EXTERNAL_ERR_BASE - 1;
 inline constexpr const char* operation_key = "schedules.operation";

@@ -18,6 +18,7 @@ struct Ended {
   pmix_status_t status = PMIX_SUCCESS;
   link::RankRuns members{};
   std::uint64_t context = 0;
+  std::uint64_t found = 0;  ///< what a lookup has found
   bool operator==(const Ended&) const = default;
   bool is_made() const noexcept { return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS; }
 };
@@ -53,6 +54,9 @@ std::vector<std::string> open_at(simulation::World& world);
 /// What a server that has left in good order has said before stays where no process has come to it, and this
 /// node, which has never spoken to that one, does not watch it.
 std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left, bool has_missed);
+
+/// The same of published names. names: how many the servers keep that are left.
+void check_names(const Schedule& schedule, std::size_t names, Record& record);
 
 /// Adds what is wrong of a run that has come to its end.
 void check(const Schedule& schedule, Record& record);

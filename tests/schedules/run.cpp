@@ -89,6 +89,10 @@ class Run {
       record.is_left.push_back(nodes[world_.node_of(rank)] && !world_.client(rank).is_gone());
     }
     if (record.violations.empty()) check(schedule_, record);
+    std::size_t names = 0;
+    for (simulation::NodeNumber node = 0; node < world_.nodes(); ++node)
+      if (nodes[node]) names += world_.node(node)->rooms().published.names();
+    if (record.violations.empty()) check_names(schedule_, names, record);
     if (record.violations.empty())
       for (auto& each : kept_at(world_, nodes, may_miss())) violates(std::move(each));
     outcome_.violations = std::move(record.violations);

@@ -34,6 +34,9 @@ struct Operation {
     disconnect,   ///< of members that are connected
     notify,       ///< one process raises an event
     commit,       ///< one process publishes another key, named by the number of this operation
+    publish,      ///< each of the members a name, all with the same key
+    look_up,      ///< of that key, by each of the members
+    unpublish,    ///< of that key, by one process
   };
   /// What a process does that is invited.
   enum class Answer : std::uint8_t { accepts, declines, none };
@@ -62,6 +65,11 @@ struct Operation {
   std::uint32_t timeout = 0;  ///< seconds; 0: none
   // Of joins, and of constructs whose handlers decide:
   bool refuses = false;  ///< a member's handler does
+  // Of names:
+  std::uint32_t name = 0;  ///< its key
+  pmix_data_range_t range = PMIX_RANGE_SESSION;
+  pmix_persistence_t persistence = PMIX_PERSIST_APP;
+  bool waits = false;  ///< look_up: until it is published
   // Of leaves:
   bool is_loose = false;  ///< the others go on meanwhile
 };
@@ -69,6 +77,10 @@ struct Operation {
 /// Where `differs`.
 inline bool gives_directives(Rank rank) {
   return rank % 2 == 0;
+}
+
+inline bool is_of_name(Operation::Kind kind) {
+  return kind >= Operation::Kind::publish;
 }
 
 using Kind = Operation::Kind;
@@ -101,7 +113,11 @@ struct Bounds {
   bool draws_pauses = false;
   /// Where something is lost no bootstraps, no names of groups that have ended, no time-outs of collectives.
   bool is_plain = false;
+  bool draws_names = false;  ///< half of the operations are of published names
 };
+
+/// Seconds that a lookup waits: what is published, and is not lost, it finds before.
+inline constexpr std::uint32_t longest_lookup = 40;
 
 /// What messages and reads cost in a drawn schedule, without jitter.
 sim::Parameters usual_network();

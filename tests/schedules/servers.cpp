@@ -66,6 +66,7 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
         {"questions", rooms.questions.open()},
         {"acceptances of invitations", rooms.invited.joining()},
         {"changes of members", rooms.memberships.open()},
+        {"requests about names", rooms.published.open()},
     };
     for (const auto& [what, count] : counts)
       if (count != 0)

@@ -69,19 +69,10 @@ std::string to_text(const Schedule& schedule) {
       fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns, ends told {} wide{}\n", schedule.shape.nodes,
                   schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter,
                   schedule.shape.width_of_ends, schedule.finalizes ? "; each rank finalizes" : "");
-  static constexpr const char* kinds[] = {"fence of the job",
-                                          "fence of ranks",
-                                          "construct",
-                                          "fence of group",
-                                          "destruct",
-                                          "get",
-                                          "invite",
-                                          "join",
-                                          "leave",
-                                          "connect",
-                                          "disconnect",
-                                          "event",
-                                          "commit"};
+  static constexpr const char* kinds[] = {
+      "fence of the job", "fence of ranks", "construct", "fence of group", "destruct",   "get",
+      "invite",           "join",           "leave",     "connect",        "disconnect", "event",
+      "commit",           "publish",        "lookup",    "unpublish"};
   static constexpr const char* answers[] = {"", " declines", " no answer"};
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
     const auto& operation = schedule.operations[i];
@@ -94,6 +85,9 @@ std::string to_text(const Schedule& schedule) {
         {operation.is_local, "local"},    {operation.is_bare, "bare"}};
     for (const auto& [is_set, text] : marks)
       if (is_set) out += fmt::format(", {}", text);
+    if (is_of_name(operation.kind))
+      out += fmt::format(" of name {} in range {}, persistence {}{}", operation.name, operation.range,
+                         operation.persistence, operation.waits ? ", waits" : "");
     if (operation.leaders != 0) out += fmt::format(", {} leaders", operation.leaders);
     if (operation.timeout != 0) out += fmt::format(", {} s", operation.timeout);
     out += ':';

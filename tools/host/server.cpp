@@ -211,6 +211,7 @@ void Server::announce_job(pmix_status_t code, const std::string& nspace) const {
 
 void Server::announce_end_of_job(const std::string& nspace, const job::Ending& ending) const {
   auto infos = about_job(nspace);
+  infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);  // ranks of other jobs of the run may end themselves for it
   infos.add_status(PMIX_JOB_TERM_STATUS, ending.status);
   if (ending.failed) {
     infos.add_proc(PMIX_PROCID, proc_of(nspace, *ending.failed));

@@ -39,6 +39,7 @@ constexpr Phase all_phases[] = {
      group_phase},
     {"connect", "PMIx_Connect and PMIx_Disconnect of all ranks", connect_phase},
     {"event", "an event of rank 0 to each rank's handler; many in a row", event_phase},
+    {"names", "PMIx_Publish and PMIx_Lookup of 1 KiB: rank 0 alone; a lookup that waits", name_phase},
     {"finalize", "PMIx_Finalize of each rank; max is the slowest; ends the job", finalize_phase},
 };
 

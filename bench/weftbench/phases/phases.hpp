@@ -82,6 +82,7 @@ void first_touch_phase(const Context&);
 void group_phase(const Context&);
 void connect_phase(const Context&);
 void event_phase(const Context&);
+void name_phase(const Context&);
 void finalize_phase(const Context&);
 
 }  // namespace weft::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Publish/Lookup Operations". The host keeps what is published, and says which
-// processes may see it.
+// processes may see it; where it has no such service, the servers do (core/server/published).
 #include "core/abi/roles/requests.hpp"
 #include "core/data/types/array.hpp"
 #include "pmix.h"
@@ -44,9 +44,11 @@ pmix_status_t make_unpublish(char** keys, const pmix_info_t* info, size_t ninfo,
   return status == PMIX_SUCCESS ? copy_infos(info, ninfo, out.directives) : status;
 }
 
-/// The values that the server found become the caller's. PMIX_ERR_PARTIAL_SUCCESS: some keys were not found.
+/// The values that the server found become the caller's. PMIX_ERR_PARTIAL_SUCCESS: some keys were not found;
+/// their values become PMIX_UNDEF.
 pmix_status_t take_found(weft::link::Answer& answer, pmix_pdata_t* data, size_t ndata) {
   std::size_t missing = 0;
+  std::vector<bool> is_missing(ndata);
   for (size_t i = 0; i < ndata; ++i) {
     bool is_found = false;
     for (auto& found : weft::data::elements_of<pmix_pdata_t>(answer.value.get(), PMIX_PDATA)) {
@@ -58,20 +60,24 @@ pmix_status_t take_found(weft::link::Answer& answer, pmix_pdata_t* data, size_t 
       is_found = true;
       break;
     }
+    is_missing[i] = !is_found;
     missing += is_found ? 0 : 1;
   }
   if (missing == 0) return PMIX_SUCCESS;
-  return missing == ndata ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PARTIAL_SUCCESS;
+  if (missing == ndata) return PMIX_ERR_NOT_FOUND;
+  for (size_t i = 0; i < ndata; ++i)
+    if (is_missing[i]) data[i].value.type = PMIX_UNDEF;
+  return PMIX_ERR_PARTIAL_SUCCESS;
 }
 
 }  // namespace
 
-/// PMIx_Publish: has the host keep keys and values for other processes.
-///   info  the data; among them PMIX_RANGE, PMIX_PERSISTENCE, PMIX_ACCESS_*, PMIX_TIMEOUT: directives for the
-///         host
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host
-///   publishes nothing: weftrun), and the host's: _DUPLICATE_KEY, _TIMEOUT, _NO_PERMISSIONS. Cost: a round
-///   trip to the server, and the host's own work.
+/// PMIx_Publish: keys and values for other processes.
+///   info  the data; among them PMIX_RANGE, PMIX_PERSISTENCE, PMIX_ACCESS_*, PMIX_TIMEOUT: directives
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _OUT_OF_RESOURCE,
+///   _DUPLICATE_KEY, _TIMEOUT, and a host's own where the host keeps what is published. All of it is
+///   published, or nothing. Cost: a round trip to the server, and one from there to the server that keeps the
+///   key; PMIX_RANGE_LOCAL and _PROC_LOCAL need no other server.
 pmix_status_t PMIx_Publish(const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&]() -> pmix_status_t {
     Publish message;
@@ -89,9 +95,11 @@ pmix_status_t PMIx_Publish_nb(const pmix_info_t* info, size_t ninfo, pmix_op_cbf
 }
 
 /// PMIx_Lookup: finds published data.
-///   data  by their keys; value and publisher are written where the key is found
-///   info  PMIX_RANGE, PMIX_WAIT, PMIX_TIMEOUT and the like: directives for the host
-///   Errors: as PMIx_Publish; PMIX_ERR_NOT_FOUND: no key is; PMIX_ERR_PARTIAL_SUCCESS: some are
+///   data  by their keys; value and publisher are written where the key is found, PMIX_UNDEF as the type of a
+///         value where others are
+///   info  PMIX_RANGE (in which the publisher is), PMIX_WAIT, PMIX_TIMEOUT
+///   Errors: as PMIx_Publish; PMIX_ERR_NOT_FOUND: no key is; PMIX_ERR_PARTIAL_SUCCESS: some are;
+///   PMIX_ERR_NO_PERMISSIONS: all are there, and none for this user
 pmix_status_t PMIx_Lookup(pmix_pdata_t data[], size_t ndata, const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&]() -> pmix_status_t {
     if (data == nullptr || ndata == 0) return PMIX_ERR_BAD_PARAM;
@@ -120,8 +128,9 @@ pmix_status_t PMIx_Lookup_nb(char** keys, const pmix_info_t* info, size_t ninfo,
   });
 }
 
-/// PMIx_Unpublish: takes back what this process has published. keys: NULL: all of it. Errors: as
-/// PMIx_Publish.
+/// PMIx_Unpublish: takes back what this process has published, by default in PMIX_RANGE_SESSION. keys: NULL:
+/// all of it, in all ranges unless one is given. Errors: as PMIx_Publish; PMIX_ERR_NOT_FOUND: none of the
+/// keys is published by it.
 pmix_status_t PMIx_Unpublish(char** keys, const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&]() -> pmix_status_t {
     Unpublish message;

@@ -21,6 +21,7 @@ void ProcessEnds::connection_closed(const ConnectionRef& connection) {
   rooms_.gets.drop(connection.get());
   rooms_.outputs.closed(connection);
   rooms_.questions.closed(connection);
+  rooms_.published.closed(connection);
   rooms_.watched_codes.remove(connection->subscription.wishes());
   rooms_.fences.disconnect(*connection);
 }
@@ -43,6 +44,7 @@ void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
   if (how != How::finalized_for_now) rooms_.fences.lose(job, index, status);
   if (!had_finalized) tell_groups(proc, status);
   rooms_.gets.retry(proc);
+  if (how != How::finalized_for_now) rooms_.published.process_ended(proc);
   if (how != How::taken_away) return;
   absentees_[job.nspace].push_back(proc.rank);
   tell_of_absentees(job);
@@ -137,6 +139,7 @@ void ProcessEnds::node_lost(const Cluster::Lost& lost) {
   const auto node = lost.node;
   if (!lost.has_left) rooms_.events.announce_lost_node(node, cluster_.servers().name_of(node), lost.why);
   rooms_.cards.node_lost(node);
+  rooms_.published.node_lost(node);
   rooms_.jobs.each([&](const Job& job) {
     for (const auto rank : job.view().ranks_on(node)) {
       const auto proc = link::make_proc(job.nspace, rank);
@@ -170,6 +173,7 @@ void ProcessEnds::namespace_ended(Job& job) {
   rooms_.bootstraps.forget(nspace);
   rooms_.operations.forget(nspace);
   rooms_.groups.forget(nspace);
+  rooms_.published.namespace_ended(nspace);
   rooms_.process_sets.forget(nspace);
   absentees_.erase(nspace);
   rooms_.jobs.erase(nspace);

@@ -17,6 +17,7 @@
 #include "core/server/groups/group_reports.hpp"
 #include "core/server/host/outputs.hpp"
 #include "core/server/jobs/process_sets.hpp"
+#include "core/server/published/published.hpp"
 
 namespace weft::server {
 
@@ -55,6 +56,7 @@ class ProcessEnds {
     Invitations& invitations;
     Gatherings& gatherings;
     Outputs& outputs;
+    Published& published;
     WatchedCodes& watched_codes;
     ProcessSets& process_sets;
   };

@@ -57,7 +57,14 @@ enum class RequestType : std::uint16_t {
   group_facts,       ///< what that node knows of a construct (losses.hpp)
   group_bootstrap,   ///< a process has called a construct whose members it does not know (bootstraps.hpp)
   group_names,       ///< which groups a process of that node is a member of (memberships.hpp)
-  introduce,  ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
+  // Of published names, in core/server/published (name_messages.hpp):
+  name_publish,    ///< names for their keeper
+  name_look_up,    ///< keys that are looked up
+  name_wait_over,  ///< a lookup waits no more
+  name_forget,     ///< names have ended, or are taken back
+  name_taken,      ///< a name has gone with its first read
+  name_copies,     ///< what processes of that node have published of a lost keeper's keys
+  introduce,       ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
   // Of lost nodes (views.hpp):
   view_wanted,   ///< something is undecided, and the receiver leads
   view_report,   ///< what is undecided there, and what has ended

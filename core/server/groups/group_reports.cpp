@@ -31,10 +31,22 @@ FencePart GroupReports::part_of(const KeptWait& wait) const {
   return out;
 }
 
+/// Its process alone is in it.
+FencePart GroupReports::part_of(const Lookups::Wait& wait) const {
+  FencePart out;
+  out.name = {link::runs_of({wait.proc}), 0, {OperationName::Kind::lookup, wait.missing}};
+  out.state = FencePart::State::entered;
+  out.ranks = out.arrived = 1;
+  out.remark = ", published by no process,";
+  out.set_age(rooms_.loop.now() - wait.since);
+  return out;
+}
+
 std::vector<FencePart> GroupReports::open_parts() const {
   auto out = rooms_.operations.open_parts();
   each_kept([&](const KeptWait& wait) { out.push_back(part_of(wait)); });
   std::ranges::move(rooms_.gatherings.open_parts(), std::back_inserter(out));
+  rooms_.published.lookups().each_wait([&](const Lookups::Wait& wait) { out.push_back(part_of(wait)); });
   return out;
 }
 
@@ -49,6 +61,12 @@ std::vector<Fences::Waiting> GroupReports::waiting_for(std::chrono::seconds limi
     out.push_back({part_of(wait), age, is_between_nodes, true, wait.also});
   });
   std::ranges::move(rooms_.gatherings.waiting_for(limit), std::back_inserter(out));
+  rooms_.published.lookups().each_wait([&](const Lookups::Wait& wait) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(rooms_.loop.now() - wait.since);
+    if (wait.is_reported || age < limit) return;
+    wait.is_reported = true;
+    out.push_back({part_of(wait), age, false, true, "a process that publishes it"});
+  });
   return out;
 }
 

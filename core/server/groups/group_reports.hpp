@@ -12,6 +12,7 @@
 #include "core/server/groups/membership/bootstraps.hpp"
 #include "core/server/groups/membership/memberships.hpp"
 #include "core/server/groups/operation/gatherings.hpp"
+#include "core/server/published/published.hpp"
 
 namespace weft::server {
 
@@ -28,6 +29,7 @@ class GroupReports {
     Memberships& memberships;
     Invitations& invitations;
     Invited& invited;
+    const Published& published;
   };
   explicit GroupReports(Rooms rooms);
 
@@ -44,6 +46,7 @@ class GroupReports {
   void answer_part(NodeNumber from, FenceName name, const Rpc::Reply& reply);
   void each_kept(const SeeWait& see) const;
   FencePart part_of(const KeptWait& wait) const;
+  FencePart part_of(const Lookups::Wait& wait) const;
 
   const Rooms rooms_;
 };

@@ -43,6 +43,8 @@ class Host {
   bool does_fences() const noexcept { return offers(&pmix_server_module_t::fence_nb); }
   bool does_connect() const noexcept { return !hears_connects_ && offers(&pmix_server_module_t::connect); }
   bool hears_connects() const noexcept { return hears_connects_; }
+  /// All of publish, lookup and unpublish are its, or none.
+  bool publishes() const noexcept { return offers(&pmix_server_module_t::publish); }
   bool does_groups() const noexcept { return offers(&pmix_server_module_t::group); }
 
   /// Makes an upcall: call(function of the module, pointer for its callback) returns the function's status.

@@ -26,9 +26,10 @@ struct OperationName {
     leave,
     join,
     bootstrap,
+    lookup,  ///< of keys that no process has published
   };
   Kind kind = Kind::fence;
-  std::string group{};  ///< empty: of no group
+  std::string group{};  ///< empty: of no group; of a lookup the keys, for people
   /// Of a fence and of the end of a group: the members that it had then (Group::series). No part of what a
   /// call belongs to: a member may call when the members are others than for those that have called before.
   std::uint64_t series = 0;
@@ -47,15 +48,16 @@ void fields(Archive& archive, OperationName& m) {
 }
 inline bool is_valid(const OperationName& m) {
   const bool is_of_group = m.kind >= OperationName::Kind::construct;
-  return m.kind <= OperationName::Kind::bootstrap && m.group.empty() != is_of_group;
+  return m.kind <= OperationName::Kind::lookup && m.group.empty() != is_of_group;
 }
 
 /// "construct of group g", "connect". Of a fence: empty.
 inline std::string to_text(const OperationName& name) {
   static constexpr const char* kinds[] = {
-      "",         "connect",       "disconnect", "construct of", "destruct of",
-      "fence of", "invitation to", "leave of",   "join of",      "bootstrap of"};
+      "",         "connect", "disconnect",   "construct of", "destruct of", "fence of", "invitation to",
+      "leave of", "join of", "bootstrap of", "lookup of"};
   const std::string kind = kinds[static_cast<std::size_t>(name.kind)];
+  if (name.kind == OperationName::Kind::lookup) return kind + " " + name.group;
   return name.group.empty() ? kind : kind + " group " + name.group;
 }
 

@@ -5,6 +5,7 @@
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/fences/exchange/card_exchange.hpp"
 #include "core/server/fences/fences.hpp"
+#include "core/server/published/published.hpp"
 
 namespace weft::server {
 namespace {
@@ -16,6 +17,7 @@ constexpr void each_table(const CountedRooms& rooms, See&& see) {
   see(modex_counters, rooms.modex);
   see(collective_counters, rooms.cluster);
   see(exchange_counters, rooms.exchange);
+  see(published_counters, rooms.published);
   see(message_counters, rooms.cluster);
 }
 

@@ -13,6 +13,7 @@ class CardExchange;
 class Cluster;
 class Fences;
 class Modex;
+class Published;
 
 /// Null: a server without a way to other nodes has nothing to count there, and its counters stand at 0.
 struct CountedRooms {
@@ -20,6 +21,7 @@ struct CountedRooms {
   CardExchange* exchange = nullptr;
   Modex* modex = nullptr;
   Cluster* cluster = nullptr;
+  Published* published = nullptr;
 };
 
 struct Count {

@@ -24,8 +24,8 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   jobs_.each([&](const Job& job) { out.jobs.push_back(of(job)); });
   out.fences = fences_.open_parts();
   std::ranges::move(groups_.open_parts(), std::back_inserter(out.fences));
-  const auto counts =
-      counts_of({&fences_, &exchange_, cards_.modex(), cluster_.is_open() ? &cluster_ : nullptr});
+  const auto counts = counts_of(
+      {&fences_, &exchange_, cards_.modex(), cluster_.is_open() ? &cluster_ : nullptr, &published_});
   for (std::size_t i = 0; i < counts.size(); ++i) out.counters[i] = counts[i].value;
   return out;
 }

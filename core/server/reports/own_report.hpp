@@ -16,13 +16,14 @@ namespace weft::server {
 class OwnReport {
  public:
   OwnReport(std::string host_name, Jobs& jobs, Cards& cards, CardExchange& exchange, Fences& fences,
-            GroupReports& groups, Cluster& cluster)
+            GroupReports& groups, Published& published, Cluster& cluster)
       : host_name_(std::move(host_name)),
         jobs_(jobs),
         cards_(cards),
         exchange_(exchange),
         fences_(fences),
         groups_(groups),
+        published_(published),
         cluster_(cluster),
         started_(std::chrono::steady_clock::now()) {}
 
@@ -41,6 +42,7 @@ class OwnReport {
   CardExchange& exchange_;
   Fences& fences_;
   GroupReports& groups_;
+  Published& published_;
   Cluster& cluster_;
   const std::chrono::steady_clock::time_point started_;
 };

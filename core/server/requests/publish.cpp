@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of the PMIx Standard, chapter "Publish/Lookup Operations": the host's.
+// Requests of the PMIx Standard, chapter "Publish/Lookup Operations": the host's where it offers them, else
+// served by published/.
 #include <memory>
 
 #include "core/data/types/array.hpp"
@@ -30,6 +31,7 @@ void on_looked_up(pmix_status_t status, pmix_pdata_t* found, std::size_t count, 
 }
 
 void on_publish(const RequestRooms& rooms, const Requester& from, link::Publish message) {
+  if (!rooms.host.publishes()) return rooms.published.publish(from, message);
   from.add_user(message.infos);
   const auto held = hold(from.proc(), std::move(message));
   rooms.host.ask<OpUpcall>(&pmix_server_module_t::publish, "publish", ending(held, replying(from)),
@@ -41,6 +43,7 @@ void on_publish(const RequestRooms& rooms, const Requester& from, link::Publish 
 
 void on_lookup(const RequestRooms& rooms, const Requester& from, link::Lookup message) {
   if (message.keys.empty()) return from.answer({PMIX_ERR_BAD_PARAM, {}, {}});
+  if (!rooms.host.publishes()) return rooms.published.look_up(from, message);
   from.add_user(message.directives);
   const auto held = std::make_shared<KeyedCall<link::Lookup>>(from.proc(), std::move(message));
   rooms.host.ask<ValueUpcall>(
@@ -51,6 +54,7 @@ void on_lookup(const RequestRooms& rooms, const Requester& from, link::Lookup me
 }
 
 void on_unpublish(const RequestRooms& rooms, const Requester& from, link::Unpublish message) {
+  if (!rooms.host.publishes()) return rooms.published.unpublish(from, message);
   from.add_user(message.directives);
   const auto held = std::make_shared<KeyedCall<link::Unpublish>>(from.proc(), std::move(message));
   rooms.host.ask<OpUpcall>(&pmix_server_module_t::unpublish, "unpublish", ending(held, replying(from)),

@@ -10,6 +10,7 @@
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/connections/requester.hpp"
+#include "core/server/published/published.hpp"
 #include "core/server/reports/queries.hpp"
 
 namespace weft::server {
@@ -25,6 +26,7 @@ struct RequestRooms {
   EventRelay& events;
   WatchedCodes& watched_codes;
   Outputs& outputs;
+  Published& published;
   Queries& queries;
   GroupBoards& group_boards;
   GroupTable& group_table;

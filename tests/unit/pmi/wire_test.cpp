@@ -16,6 +16,8 @@ TEST(PmiWire, ReadsEachCommandByItsName) {
     if (command == Command::init) line += " pmi_version=1 pmi_subversion=1";
     if (command == Command::put || command == Command::get) line += " kvsname=space key=name";
     if (command == Command::put) line += " value=text";
+    if (name.ends_with("_name")) line += " service=printers";
+    if (command == Command::publish_name) line += " port=tcp://here";
     const auto request = read_request(line);
     ASSERT_TRUE(request) << line;
     EXPECT_EQ(request->command, command);
@@ -28,6 +30,18 @@ TEST(PmiWire, ReadsTheWordsOfAPut) {
   EXPECT_EQ(put->space, "job.1");
   EXPECT_EQ(put->key, "-bc-0");
   EXPECT_EQ(put->value, "a=b c");  // the last word, to the end of the line
+}
+
+TEST(PmiWire, ReadsNamesOfServices) {
+  const auto publish = read_request("cmd=publish_name service=printers port=tcp://here:7");
+  ASSERT_TRUE(publish);
+  EXPECT_EQ(publish->service, "printers");
+  EXPECT_EQ(publish->port, "tcp://here:7");
+  EXPECT_FALSE(read_request("cmd=publish_name service=printers"));
+  EXPECT_FALSE(read_request("cmd=publish_name service= port=p"));
+  EXPECT_FALSE(read_request("cmd=lookup_name"));
+  EXPECT_FALSE(read_request("cmd=unpublish_name service=" + std::string(service_room, 's')));
+  EXPECT_FALSE(read_request("cmd=publish_name service=s port=" + std::string(port_room, 'p')));
 }
 
 TEST(PmiWire, ReadsVersionAndStatus) {

@@ -116,7 +116,8 @@ TEST(OperationName, people_read_its_kind_and_its_group) {
 
 TEST(OperationName, participants_meet_for_some_kinds) {
   using Kind = OperationName::Kind;
-  for (const auto kind : {Kind::connect, Kind::disconnect, Kind::construct, Kind::destruct, Kind::group_fence})
+  for (const auto kind :
+       {Kind::connect, Kind::disconnect, Kind::construct, Kind::destruct, Kind::group_fence})
     EXPECT_TRUE(is_met_for(kind)) << static_cast<int>(kind);
   for (const auto kind : {Kind::fence, Kind::invitation, Kind::leave, Kind::join, Kind::bootstrap})
     EXPECT_FALSE(is_met_for(kind)) << static_cast<int>(kind);
@@ -128,9 +129,10 @@ TEST(OperationName, one_that_is_none_is_refused) {
   };
   EXPECT_TRUE(is_read({}));
   EXPECT_TRUE(is_read({OperationName::Kind::bootstrap, "g"}));
+  EXPECT_TRUE(is_read({OperationName::Kind::lookup, "key"}));
   EXPECT_FALSE(is_read({OperationName::Kind::construct, ""})) << "of no group";
   EXPECT_FALSE(is_read({OperationName::Kind::fence, "g"}));
-  EXPECT_FALSE(is_read({static_cast<OperationName::Kind>(10), "g"}));
+  EXPECT_FALSE(is_read({static_cast<OperationName::Kind>(11), "g"}));
 }
 
 }  // namespace

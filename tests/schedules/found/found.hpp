@@ -13,6 +13,7 @@ std::vector<Found> found_invitations();
 std::vector<Found> found_changes();
 std::vector<Found> found_leaves();
 std::vector<Found> found_bootstraps();
+std::vector<Found> found_names();
 
 inline microseconds us(int count) {
   return microseconds(count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups that processes leave while others are in their fences and ends.
-#include "tests/schedules/found.hpp"
+#include "tests/schedules/found/found.hpp"
 
 namespace weft::schedules {
 namespace {

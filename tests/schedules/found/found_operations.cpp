@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constructs and ends of groups, and bootstraps.
-#include "tests/schedules/found.hpp"
+#include "tests/schedules/found/found.hpp"
 
 namespace weft::schedules {
 namespace {

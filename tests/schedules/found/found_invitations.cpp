@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tests/schedules/found.hpp"
+#include "tests/schedules/found/found.hpp"
 
 namespace weft::schedules {
 namespace {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/published/places.hpp"
+
+#include <xxhash.h>
+
+namespace weft::server {
+
+NodeNumber Places::home_of(std::string_view key) const {
+  return static_cast<NodeNumber>(XXH3_64bits(key.data(), key.size()) % servers_.count());
+}
+
+NodeNumber Places::keeper_of(NodeNumber home) const {
+  const auto count = servers_.count();
+  const auto followed = followed_.find(home);
+  auto node = (followed == followed_.end() ? home : followed->second) % count;
+  for (NodeNumber i = 0; i < count && is_gone(node); ++i) node = (node + 1) % count;
+  return node;
+}
+
+void Places::follow(NodeNumber home, NodeNumber keeper) {
+  if (!is_node(home) || !is_node(keeper) || keeper == home) return;
+  const auto [at, is_new] = followed_.try_emplace(home, keeper);
+  if (!is_new && distance(home, keeper) > distance(home, at->second)) at->second = keeper;
+}
+
+}  // namespace weft::server
