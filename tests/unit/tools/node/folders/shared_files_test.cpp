@@ -51,6 +51,8 @@ TEST(SharedFiles, what_the_user_has_set_stays) {
   const auto additions = shared_files_variables("/folder", {"OMPI_MCA_osc_sm_backing_directory=/mine"});
   EXPECT_EQ(additions, (Variables{"OMPI_MCA_btl_vader_backing_directory=/folder",
                                   "OMPI_MCA_osc_rdma_backing_directory=/folder"}));
+  const Variables of_the_parent = {"OMPI_MCA_osc_sm_backing_directory=/dev/shm/weft-a-1.0.0123/weft-a-1"};
+  EXPECT_EQ(shared_files_variables("/folder", of_the_parent).size(), 3U) << "no wish of the user";
 }
 
 }  // namespace
