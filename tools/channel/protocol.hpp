@@ -14,7 +14,7 @@
 //        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and
 //                                              forgets the job; it replies then
 //
-//   spawn, control ---------------------->     a process asks for a job, or wants processes signalled or ended
+//   spawn, control ---------------------->     a process asks for a job, or for a signal or an end of others
 //        <----------------------- outcome     what has become of that
 //   connected --------------------------->     jobs have been connected with each other, or disconnected
 //

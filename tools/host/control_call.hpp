@@ -10,8 +10,8 @@
 
 namespace weft::host {
 
-/// targets: none: the caller's job. Fills `out`. Errors: PMIX_ERR_BAD_PARAM (no action, or several, or a value
-/// of the wrong type), PMIX_ERR_NOT_SUPPORTED (an action that this host does not have).
+/// targets: none: the caller's job. Fills `out`. Errors: PMIX_ERR_BAD_PARAM (several actions, or a value of
+/// the wrong type), PMIX_ERR_NOT_SUPPORTED (none that this host has).
 pmix_status_t read_control_call(const pmix_proc_t& from, const pmix_proc_t targets[], std::size_t count,
                                 const pmix_info_t directives[], std::size_t directives_count,
                                 job::ControlRequest& out);

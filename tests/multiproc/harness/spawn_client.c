@@ -26,8 +26,8 @@
 //   job:KEY                  prints "KEY VALUE" of the own job, a number
 //   ends                     listens to PMIX_EVENT_JOB_END and PMIX_LAUNCH_COMPLETE
 //   ended launched           waits for it, prints "ended SUFFIX STATUS", "launched SUFFIX"
-//   to:KEY to:KEY:N          PMIx_Job_control of the other job with that directive, true or the number N; prints
-//                            "control STATUS"
+//   to:KEY to:KEY:N          PMIx_Job_control of the other job with that directive, true or the number N;
+//                            prints "control STATUS"
 //   target:R                 rank R alone is meant by the next of these; own: the own job
 //   handle:N                 prints "signal N" when that signal comes
 //   say:TEXT pid             prints TEXT; "pid PID"

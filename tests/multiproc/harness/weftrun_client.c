@@ -50,7 +50,8 @@
 //   get:R                  that key of rank R, whose bytes have to be that rank's
 //   finalize_barrier       PMIx_Finalize with PMIX_EMBED_BARRIER
 //   eat                    memory until there is none; memory_of:N has N MiB of it
-//   spawn:N                asks for a job of N processes of this program, with the words "try init try finalize"
+//   spawn:N                asks for a job of N processes of this program, with the words "try init try
+//                          finalize"
 //   write:BYTES            to standard output; 0: without end
 //   try                    the next call may fail: prints "RANK STATUS" of it, and goes on
 #include <fcntl.h>
