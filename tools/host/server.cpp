@@ -211,7 +211,11 @@ void Server::announce_job(pmix_status_t code, const std::string& nspace) const {
 
 void Server::announce_end_of_job(const std::string& nspace, const job::Ending& ending) const {
   auto infos = about_job(nspace);
-  infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);  // ranks of other jobs of the run may end themselves for it
+  {
+    const std::lock_guard lock(mutex_);
+    // Ranks of other jobs may end themselves for whatever their default handler hears.
+    if (namespaces_.size() > 1) infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);
+  }
   infos.add_status(PMIX_JOB_TERM_STATUS, ending.status);
   if (ending.failed) {
     infos.add_proc(PMIX_PROCID, proc_of(nspace, *ending.failed));

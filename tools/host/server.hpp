@@ -58,7 +58,7 @@ class Server {
 
   const Events events_;
   bool watches_losses_ = false;
-  std::mutex mutex_;  ///< an upcall holds it: no namespace ends meanwhile
+  mutable std::mutex mutex_;  ///< an upcall holds it: no namespace ends meanwhile
   std::map<std::string, Namespace*, std::less<>> namespaces_;
 };
 

