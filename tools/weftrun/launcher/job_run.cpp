@@ -197,6 +197,7 @@ void JobRun::control(const job::ControlRequest& request, const std::vector<Rank>
   }
   const int exit_code = exit_status::signal_base + (kills ? SIGKILL : SIGTERM);
   const auto line = messages::ended_by_control(nspace(), request.from.nspace, number(request.from.rank));
+  if (kills) send(SIGKILL);  // before the SIGTERM that begins the end
   carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
   if (kills && job_.state() == jobs::State::stopping)
     carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
