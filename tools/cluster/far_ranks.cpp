@@ -172,7 +172,12 @@ void FarRanks::take_witness(std::uint32_t node) {
 }
 
 void FarRanks::on_started(std::uint32_t from, const channel::report::Started& started) {
-  if (witnesses_.count(from) != 0) return take_witness(from);
+  if (witnesses_.count(from) != 0) {
+    if (!started.failure.empty())
+      base::warn(base::LogPart::launch, "processes on {} do not know job {}: {}", nodes_.host(from),
+                 job_.nspace, started.failure);
+    return take_witness(from);
+  }
   if (nodes_here_[from].is_started || started.pids.size() > job_.table.ranks_on(from).size()) return;
   base::info(base::LogPart::launch, "{} has started {} processes of {}", nodes_.host(from),
              started.pids.size(), job_.nspace);

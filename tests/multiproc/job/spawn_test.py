@@ -254,6 +254,13 @@ class Control(Shapes):
                     self.assertEqual(lines,
                                      ["control PMIX_SUCCESS", "ended 1 PMIX_ERR_JOB_KILLED_BY_CMD", "spawn PMIX_SUCCESS 1"])
 
+    def test_a_second_kill_leaves_nothing_behind(self):
+        for shape in self.in_each_shape():
+            done = run(*shape, CLIENT, "init", "only:0", *me("wait"), "ranks:4", "spawn", "child:1", *[f"to:{self.KILL}"] * 5, "all", "finalize")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn(b"left behind", done.stderr)
+            self.assertIn(b"control PMIX_SUCCESS", done.stdout)
+
     def test_one_rank_ends_and_that_is_no_failure(self):
         for shape in self.in_each_shape():
             with tempfile.TemporaryDirectory() as folder:

@@ -44,13 +44,13 @@ void JobRun::do_order(const jobs::Announce& order) {
   if (order.code != PMIX_LAUNCH_COMPLETE) return;
   all_started_ = Clock::now();
   input_->resume();
-  all_run_ = true;
   place_.watcher.on_job_launched(*this);
   tell_if_all_run();
 }
 
 void JobRun::tell_if_all_run() {
-  if (!all_run_ || (far_ != nullptr && !far_->is_known_everywhere()) || std::exchange(is_told_, true)) return;
+  if (!job_.all_run() || (far_ != nullptr && !far_->is_known_everywhere()) || std::exchange(is_told_, true))
+    return;
   place_.watcher.on_job_runs(*this);
 }
 
@@ -198,14 +198,14 @@ void JobRun::control(const job::ControlRequest& request, const std::vector<Rank>
   const int exit_code = exit_status::signal_base + (kills ? SIGKILL : SIGTERM);
   const auto line = messages::ended_by_control(nspace(), request.from.nspace, number(request.from.rank));
   if (kills) send(SIGKILL);  // before the SIGTERM that begins the end
-  carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
+  // Of a job that is killed already such an event would leave ranks behind.
+  if (is_before_its_end()) carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
   if (kills && job_.state() == jobs::State::stopping)
     carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
 }
 
 void JobRun::end_with(const JobRun& other) {
-  const auto state = job_.state();  // that it ends already is no second signal
-  if (state != jobs::State::starting && state != jobs::State::running) return;
+  if (!is_before_its_end()) return;  // that it ends already is no second signal
   carry_out(
       job_.raise(jobs::Event::end_signal, other.exit_code(), messages::ended_with(nspace(), other.nspace())));
 }

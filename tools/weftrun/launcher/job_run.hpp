@@ -88,9 +88,9 @@ class JobRun final : cluster::FarRanksWatcher {
   bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
   Clock::time_point all_started() const noexcept { return all_started_; }
   int exit_code() const noexcept { return job_.exit_code(); }
-  bool has_run() const noexcept { return all_run_; }  ///< all its ranks, at any time
-  void print_plan() const;                            ///< for --verbose
-  void print_end() const;                             ///< the same
+  bool has_run() const noexcept { return job_.all_run(); }  ///< all its ranks, at any time
+  void print_plan() const;                                  ///< for --verbose
+  void print_end() const;                                   ///< the same
 
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
@@ -98,6 +98,9 @@ class JobRun final : cluster::FarRanksWatcher {
   bool has_ranks_here() const { return plan_.own && !table_.ranks_on(*plan_.own).empty(); }
   void start_own_ranks();
   void tell_if_all_run();
+  bool is_before_its_end() const noexcept {
+    return job_.state() == jobs::State::starting || job_.state() == jobs::State::running;
+  }
   void on_own_rank_ended(const job::RankEnd& ended);
 
   // Reports of daemons (job_run_nodes.cpp).
@@ -146,7 +149,7 @@ class JobRun final : cluster::FarRanksWatcher {
   GraceTimer time_, grace_, hold_;
   std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them
   std::string other_pmix_, other_pmix_host_;
-  bool time_is_up_ = false, all_run_ = false, is_told_ = false;
+  bool time_is_up_ = false, is_told_ = false;
   Clock::time_point all_started_;
   /// For what comes later than this object.
   const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);

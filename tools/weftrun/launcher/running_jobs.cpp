@@ -166,7 +166,7 @@ void RunningJobs::limit_start(Run& run, std::chrono::seconds time) {
   run.start_limit = std::make_unique<GraceTimer>(place_.loop);
   run.start_limit->start(time, [this, time, nspace = run.job->nspace()] {
     auto* const job = job_named(nspace);
-    if (job != nullptr && !run_of(*job).is_running) job->on_time_up(time);
+    if (job != nullptr && !job->has_run()) job->on_time_up(time);
   });
 }
 
@@ -200,8 +200,7 @@ bool RunningJobs::is_here(const job::ProcessName& process) {
 
 /// This server's own processes hear of each job of the run.
 void RunningJobs::on_job_launched(JobRun& job) {
-  auto& run = run_of(job);
-  run.is_running = true;
+  const auto& run = run_of(job);
   if (run.tells_start && !is_here(*run.parent))
     server_->tell_job(PMIX_LAUNCH_COMPLETE, job.nspace(), *run.parent);
 }

@@ -70,7 +70,7 @@ class RunningJobs final : JobRunWatcher {
     bool is_controlled = false;  ///< ended by a process's wish, which is no failure of the run
     Reply reply{};               ///< of PMIx_Spawn; empty: it has been replied to
     std::unique_ptr<GraceTimer> start_limit{};
-    bool is_running = false, is_ending = false, is_over = false;
+    bool is_ending = false, is_over = false;
   };
   void on_job_launched(JobRun& job) override;
   void on_job_runs(JobRun& job) override;
