@@ -33,17 +33,17 @@ bool travels(const store::Record& record) {
 }
 
 /// The newest of each key.
-struct Name {
+struct KeyOfOwner {
   KeyOwner owner;
   std::string_view key;
-  bool operator<(const Name& other) const noexcept {
+  bool operator<(const KeyOfOwner& other) const noexcept {
     return std::tie(owner.realm, owner.index, key) <
            std::tie(other.owner.realm, other.owner.index, other.key);
   }
 };
 
-std::map<Name, Bytes> generated_here(const Job& job) {
-  std::map<Name, Bytes> out;
+std::map<KeyOfOwner, Bytes> generated_here(const Job& job) {
+  std::map<KeyOfOwner, Bytes> out;
   const auto see_from = [&](std::uint64_t from, bool is_added) {
     (void)job.view().info().visit(from, [&](const store::Record& record) {
       if (travels(record) && is_generated_here(job, record.owner, is_added))
