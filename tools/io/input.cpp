@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -43,35 +42,36 @@ bool is_readable(int fd) {
 
 }  // namespace
 
-Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others)
+Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others, int source)
     : target_(target),
       others_(std::move(others)),
+      given_(source),
       source_(loop),
       pipes_(loop, [this] { close_if_unwanted(); }) {
   if (target_.kind == job::InputTarget::Kind::all && size == 1)
     target_ = {job::InputTarget::Kind::one, Rank{0}};
-  terminal_ = ::isatty(STDIN_FILENO) == 1;
+  terminal_ = ::isatty(given_) == 1;
   copies_ = target_.kind == job::InputTarget::Kind::all ||
             (target_.kind == job::InputTarget::Kind::one && (terminal_ || !others_.nodes.empty()));
   if (!copies_) return;
   // Opened again so that a read never waits; where that is not possible (a socket, a file without permission)
   // epoll says when there is something, and no more than one read follows.
-  process::Fd own = process::reopen_nonblocking(STDIN_FILENO, O_RDONLY);
+  process::Fd own = process::reopen_nonblocking(given_, O_RDONLY);
   struct stat status {};
-  const bool has_offset = ::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+  const bool has_offset = ::fstat(given_, &status) == 0 && S_ISREG(status.st_mode);
   if (!own || has_offset)
-    own = duplicate(STDIN_FILENO);  // a second opening of a file would begin at its start
+    own = duplicate(given_);  // a second opening of a file would begin at its start
   source_.assign(own.release());
 }
 
 process::Fd Input::connect(Rank rank) {
   if (!target_.includes(rank)) return nothing_to_read();
-  return copies_ ? pipes_.connect(rank) : duplicate(STDIN_FILENO);
+  return copies_ ? pipes_.connect(rank) : duplicate(given_);
 }
 
 /// A background process that reads its terminal is stopped by SIGTTIN, and with it what waits for it.
 bool Input::in_foreground() const noexcept {
-  return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+  return ::tcgetpgrp(given_) == ::getpgrp();
 }
 
 void Input::resume() {

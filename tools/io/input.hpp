@@ -7,6 +7,8 @@
 // other process groups and may not read it.
 #pragma once
 
+#include <unistd.h>
+
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <cstdint>
@@ -29,8 +31,10 @@ class Input {
     std::function<void(std::uint32_t node, const std::string& bytes, std::function<void()> taken)> send;
   };
 
-  /// size: ranks of the job; if the target is one rank, it is among them.
-  Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others);
+  /// size: ranks of the job; if the target is one rank, it is among them. source: instead of this process's;
+  /// stays open until close() or the end.
+  Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others,
+        int source = STDIN_FILENO);
 
   /// Descriptor 0 of a rank of this node; close it here once the rank has started. Throws Stop (own_failure).
   process::Fd connect(job::Rank rank);
@@ -57,6 +61,7 @@ class Input {
 
   job::InputTarget target_;
   Others others_;
+  const int given_;  ///< the descriptor
   bool copies_ = false;
   bool terminal_ = false;
   bool reading_ = false;  // a wait for input is in flight

@@ -215,6 +215,10 @@ void OwnStream::fail(int error) {
   if (events_.failed) events_.failed(error);
 }
 
+void OwnStream::give_up() {
+  if (!has_failed_) fail(EPIPE);
+}
+
 bool OwnStream::has_of(const std::string& nspace) const {
   const auto at = flows_.lower_bound({nspace});
   return at != flows_.end() && at->first.nspace == nspace;

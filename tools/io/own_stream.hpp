@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A standard stream of this process, in which flows of any number of jobs end, with lines of its own between
+// A standard stream of this process, or of another that has handed it over, in which flows of any number of jobs end, with lines of its own between
 // them.
 //
 // Memory is bounded: one chunk is written at a time, and of each flow one more waits, or as many as its
@@ -48,6 +48,9 @@ class OwnStream final : public Sink {
 
   /// Drops what waits of this job, and closes its flows.
   void drop(const std::string& nspace);
+
+  /// As if the reader had closed the stream.
+  void give_up();
 
   /// No flow of this job is open, and all that has come is written.
   bool is_drained(const std::string& nspace) const;

@@ -2,7 +2,6 @@
 #include "tools/io/terminal.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -20,12 +19,12 @@ bool same_file(int a, int b) {
 
 }  // namespace
 
-Terminal::Terminal(asio::io_context& loop, TerminalWatcher& watcher)
-    : out_(make(loop, Stream::out, watcher)),
-      error_(same_file(STDOUT_FILENO, STDERR_FILENO) ? nullptr : make(loop, Stream::error, watcher)) {}
+Terminal::Terminal(asio::io_context& loop, TerminalWatcher& watcher, int out, int error)
+    : out_(make(loop, Stream::out, out, watcher)),
+      error_(same_file(out, error) ? nullptr : make(loop, Stream::error, error, watcher)) {}
 
-std::unique_ptr<OwnStream> Terminal::make(asio::io_context& loop, Stream stream, TerminalWatcher& watcher) {
-  const int fd = stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO;
+std::unique_ptr<OwnStream> Terminal::make(asio::io_context& loop, Stream stream, int fd,
+                                          TerminalWatcher& watcher) {
   return std::make_unique<OwnStream>(loop, fd,
                                      OwnStream::Events{[&watcher] { watcher.on_written(); },
                                                        [this, stream, &watcher](int error) {
@@ -40,6 +39,11 @@ std::unique_ptr<OwnStream> Terminal::make(asio::io_context& loop, Stream stream,
 void Terminal::drop(const std::string& nspace) {
   out_->drop(nspace);
   if (error_) error_->drop(nspace);
+}
+
+void Terminal::give_up() {
+  out_->give_up();
+  if (error_) error_->give_up();
 }
 
 bool Terminal::is_drained(const std::string& nspace) const {

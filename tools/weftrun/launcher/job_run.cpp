@@ -34,9 +34,9 @@ void JobRun::carry_out(const jobs::Orders& orders) {
 }
 
 void JobRun::do_order(const jobs::Say& order) {
-  if (order.what == jobs::Say::What::detail) return place_.console.print_detail(order.line);
-  order.about ? place_.console.print_result(order.line, *order.about, output_)
-              : place_.console.print_result(order.line);
+  if (order.what == jobs::Say::What::detail) return place_.run.console().print_detail(order.line);
+  order.about ? place_.run.console().print_result(order.line, *order.about, output_)
+              : place_.run.console().print_result(order.line);
 }
 
 void JobRun::do_order(const jobs::Announce& order) {
@@ -110,7 +110,7 @@ void JobRun::abandon() {
   grace_.cancel();
   std::vector<messages::Where> left;
   for (const Rank rank : job_.ranks().running()) left.push_back(job_.where(rank));
-  place_.console.print_result(
+  place_.run.console().print_result(
       messages::left_behind(left, far_ != nullptr ? far_->unsettled() : std::vector<std::string>()));
   input_->close();
   dismiss(std::nullopt);
@@ -150,7 +150,7 @@ void JobRun::do_order(const jobs::LookForStrangers&) {
     // A rank that fails right after PMIx_Init may not have been heard of; one with another library never is.
     if (job_.exit_code() != 0 && interfaces[app].server_pmix.empty()) continue;
     const auto line = messages::not_of_the_job(launch_.apps[app].argv[0], interfaces[app], table_.size());
-    if (!line.empty()) return place_.console.print_result(line);
+    if (!line.empty()) return place_.run.console().print_result(line);
   }
   if (!other_pmix_.empty()) say_if_library_is_lost();
 }
@@ -166,7 +166,7 @@ void JobRun::say_if_library_is_lost() {
   if (program.empty()) return;
   const auto ranks = job_.has_connected() ? fmt::format("rank {} did not reach", number(*job_.stranger()))
                                           : fmt::format("none of the {} ranks reached", table_.size());
-  place_.console.print_result(
+  place_.run.console().print_result(
       messages::library_lost(ranks, program, {node::library_file(), other_pmix_, other_pmix_host_}));
 }
 
@@ -236,7 +236,7 @@ void JobRun::on_written() {
 /// The output of all ranks is written. If some failed and the rest went on, one line is left to print.
 void JobRun::conclude() {
   if (const auto summary = job_.take_summary(); !summary.empty()) {
-    place_.console.print_result(summary);
+    place_.run.console().print_result(summary);
     if (!output_.is_drained()) return;
   }
   carry_out(job_.raise(jobs::Event::output_done));
@@ -254,10 +254,10 @@ void JobRun::on_output_lost(const std::string& what, int error) {
 
 void JobRun::print_end() const {
   if (has_ranks_here())
-    place_.console.print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",
+    place_.run.console().print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",
                                             local_->count_connected(), local_->all().size(),
                                             plan_.alone ? "" : " of this node"));
-  place_.console.print_detail(fmt::format("exit status {}", job_.exit_code()));
+  place_.run.console().print_detail(fmt::format("exit status {}", job_.exit_code()));
 }
 
 }  // namespace weft::weftrun

@@ -18,8 +18,8 @@
 #include "tools/node/node.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/weftrun/command_line/options.hpp"
-#include "tools/weftrun/launcher/console.hpp"
 #include "tools/weftrun/launcher/grace_timer.hpp"
+#include "tools/weftrun/launcher/user_run.hpp"
 #include "tools/weftrun/plan/launch_message.hpp"
 #include "tools/weftrun/plan/plan.hpp"
 
@@ -47,12 +47,11 @@ class JobRun final : cluster::FarRanksWatcher {
   /// What the process has for its jobs; outlives them.
   struct Place {
     asio::io_context& loop;
-    Console& console;
-    io::Terminal& terminal;
+    UserRun& run;  ///< that the job is of
     JobRunWatcher& watcher;
   };
   /// Throws Stop: its files cannot be made.
-  JobRun(Place place, const Options& options, const Plan& plan, const JobName& name = {});
+  JobRun(const Place& place, const Options& options, const Plan& plan, const JobName& name = {});
 
   // Set-up, in this order (job_run_setup.cpp). Each throws Stop.
   void plan_here(node::Node& node);  ///< if some of its ranks are on this node
@@ -132,10 +131,11 @@ class JobRun final : cluster::FarRanksWatcher {
   void conclude();
   void start_grace(std::chrono::seconds time);
 
-  Place place_;
+  const Place place_;
   const Plan plan_;
   const std::optional<std::chrono::milliseconds> limit_;  ///< --timeout
   const bool goes_on_;                                    ///< --on-failure continue
+  const bool is_one_of_many_;                             ///< all nodes are to know it
   const placement::RankTable table_;
   channel::order::Launch launch_;
   jobs::Job job_;

@@ -14,7 +14,7 @@ void JobRun::on_node_started(std::uint32_t node, const channel::report::Started&
   const auto ranks = table_.ranks_on(node);
   for (std::size_t i = 0; i < report.pids.size(); ++i) output_.connect_far(ranks[i]);
   interfaces_ = report.interfaces;
-  for (const auto& note : report.notes) place_.console.print(note);
+  for (const auto& note : report.notes) place_.run.console().print(note);
   jobs::Job::Started started{node, report.pids, report.exit_code, {}};
   if (!report.failure.empty())
     started.failure = fmt::format("[{}] {}", plan_.nodes[node].name, report.failure);

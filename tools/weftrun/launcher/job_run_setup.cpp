@@ -24,15 +24,16 @@ jobs::Job::Plan JobRun::plan_of(const Options& options, const Plan& plan,
   return out;
 }
 
-JobRun::JobRun(Place place, const Options& options, const Plan& plan, const JobName& name)
+JobRun::JobRun(const Place& place, const Options& options, const Plan& plan, const JobName& name)
     : place_(place),
       plan_(plan),
       limit_(options.limit),
       goes_on_(options.on_failure == OnFailure::go_on),
+      is_one_of_many_(name.number != 0),
       table_(plan_.distribution),
-      launch_(launch_message(options, plan_, table_, name)),
+      launch_(launch_message(options, plan_, table_, place.run.surroundings(), name)),
       job_(plan_of(options, plan_, launch_), table_),
-      output_(place_.loop, place_.terminal,
+      output_(place_.loop, place_.run.terminal(),
               {launch_.nspace, options.output_directory, options.tags,
                plan_.own ? table_.ranks_on(*plan_.own).size() : 0},
               [this](const std::string& file, int error) { on_output_lost(file, error); }),
@@ -56,7 +57,7 @@ void JobRun::plan_here(node::Node& node) {
   local_ = &node.add(std::move(events));
   std::vector<std::string> notes;
   local_->plan(launch_, table_, notes);
-  for (const auto& note : notes) place_.console.print(note);
+  for (const auto& note : notes) place_.run.console().print(note);
 }
 
 void JobRun::register_with(host::Server& server) {
@@ -69,11 +70,11 @@ void JobRun::register_with(host::Server& server) {
 
 void JobRun::add_to(cluster::Cluster& cluster) {
   cluster_ = &cluster;
-  far_ = &cluster.add({launch_.nspace, table_, goes_on_, launch_.parent.has_value()}, *this);
+  far_ = &cluster.add({launch_.nspace, table_, goes_on_, is_one_of_many_}, *this);
 }
 
 void JobRun::begin() {
-  for (const auto& note : notes_on_variables(launch_)) place_.console.print(note);
+  for (const auto& note : notes_on_variables(launch_)) place_.run.console().print(note);
   io::Input::Others others;
   for (std::uint32_t r = 0; r < table_.size(); ++r) {
     const auto node = table_.node_of(Rank{r});
@@ -82,7 +83,8 @@ void JobRun::begin() {
   others.send = [this](std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
     far_->send_input(node, bytes, std::move(taken));
   };
-  input_.emplace(place_.loop, launch_.input, table_.size(), std::move(others));
+  input_.emplace(place_.loop, launch_.input, table_.size(), std::move(others),
+                place_.run.input());
   if (limit_) time_.start(*limit_, [this] { on_time_up(*limit_); });
 }
 
@@ -108,17 +110,17 @@ void JobRun::start_own_ranks() {
   jobs::Job::Started report{.node = *plan_.own};
   for (const Rank rank : local_->all()) report.pids.push_back(local_->pid(rank));
   if (launch_.wants_bindings && !failure)
-    for (const auto& line : local_->bindings()) place_.console.print(line);
+    for (const auto& line : local_->bindings()) place_.run.console().print(line);
   node_->watch(*local_);
   if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
   carry_out(job_.started(report));
 }
 
 void JobRun::print_plan() const {
-  place_.console.print_detail(
+  place_.run.console().print_detail(
       fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));
-  if (!has_ranks_here() || !place_.console.is_verbose()) return;
-  for (const auto& line : local_->description()) place_.console.print_detail(line);
+  if (!has_ranks_here() || !place_.run.console().is_verbose()) return;
+  for (const auto& line : local_->description()) place_.run.console().print_detail(line);
 }
 
 }  // namespace weft::weftrun

@@ -4,29 +4,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <asio/post.hpp>
 #include <csignal>
-#include <cstdlib>
-#include <system_error>
 #include <utility>
 
-#include "tools/allocation/own_names.hpp"
-#include "tools/messages/stop.hpp"
+#include "tools/messages/messages.hpp"
 #include "tools/process/held_signals.hpp"
 
 namespace weft::weftrun {
 namespace {
 
-using messages::Stop;
-namespace exit_status = messages::exit_status;
-
-/// For daemons to exit when everything is over; then they get SIGTERM and, as much later, SIGKILL.
-constexpr std::chrono::seconds leaving_time{2};
-
-base::Secret new_key() try {
-  return base::Secret::random(launch::StartMessage::key_bytes);
-} catch (const std::system_error& error) {
-  throw Stop(exit_status::own_failure, messages::no_key(error.code().value()));
+RunningJobs::Place place_of(asio::io_context& loop, const Plan& plan, RunningJobsWatcher& watcher) {
+  return {loop, plan, watcher};
 }
 
 }  // namespace
@@ -34,120 +22,68 @@ base::Secret new_key() try {
 Launcher::Launcher(const process::Spawner& spawner, const Options& options, const Plan& plan,
                    std::string release, std::string transport)
     : spawner_(spawner),
-      options_(options),
       plan_(plan),
       release_(std::move(release)),
-      transport_(std::move(transport)) {}
+      transport_(std::move(transport)),
+      jobs_(place_of(loop_, plan, *this)),
+      run_(std::make_shared<UserRun>(loop_, options, Surroundings::own(), UserRun::Streams(), jobs_)) {}
 
 int Launcher::run() {
   process::keep_crashes_deadly();
   process::HeldSignals held;
-  make_job();
-  start_server();
+  set_up();
   served_ = Clock::now();
-  if (cluster_) console_->print_detail(fmt::format("other nodes are reached by {}", cluster_->way()));
-  jobs_->first().print_plan();
-  jobs_->first().begin();
+  auto* const cluster = ground_->cluster();
+  if (cluster != nullptr)
+    run_->console().print_detail(fmt::format("other nodes are reached by {}", cluster->way()));
+  first_->print_plan();
+  first_->begin();
   held.restore_dispositions();
-  signals_.emplace(loop_, SignalWatch::Events{[this](int signal) { jobs_->on_end_signal(signal); },
+  signals_.emplace(loop_, SignalWatch::Events{[this](int signal) { jobs_.on_end_signal(*run_, signal); },
                                               [this](int signal) { on_relayed_signal(signal); }});
   held.release();
-  if (cluster_) {
-    cluster_->start();
+  if (cluster != nullptr) {
+    cluster->start();
     constexpr std::chrono::seconds short_start{3};
     if (::isatty(STDERR_FILENO) == 1) show_progress(short_start);
   } else {
-    jobs_->first().start();
+    first_->start();
   }
   loop_.run();
-  if (node_) node_->reap_orphans();
+  if (auto* const node = ground_->node()) node->reap_orphans();
   print_times();
-  jobs_->first().print_end();
-  return jobs_->exit_code();
+  first_->print_end();
+  return exit_code_;
 }
 
-// ---- set-up
-
-void Launcher::make_job() {
-  io::TerminalWatcher& terminal_watcher = *this;  // bases that emplace may not see
-  RunningJobsWatcher& jobs_watcher = *this;
-  terminal_.emplace(loop_, terminal_watcher);
-  console_.emplace(*terminal_, options_.quiet, options_.verbose);
-  jobs_.emplace(RunningJobs::Place{loop_, *console_, *terminal_, options_, plan_, jobs_watcher});
-  // UCX prints its complaints on standard output, which is the ranks'. The job has copied their environment
-  // before.
-  ::setenv("UCX_LOG_FILE", "stderr", 0);
-  if (!plan_.own) return;
-  // While there is one thread.
-  node_ = std::make_unique<node::Node>(loop_, spawner_, jobs_->first().nspace(), *plan_.own, !plan_.alone,
-                                       [this](pid_t pid, int status) {
-                                         if (cluster_) cluster_->on_child_exit(pid, status);
-                                       });
-  jobs_->first().plan_here(*node_);
-}
-
-void Launcher::start_server() {
-  host::ServerIdentity identity;
-  identity.nspace = jobs_->first().nspace() + "-weftrun";
-  identity.number = plan_.alone ? 0 : plan_.launcher_number();
-  identity.servers = plan_.alone ? 1 : plan_.servers();
-  identity.host = plan_.own ? plan_.nodes[*plan_.own].name : allocation::OwnNames::here().host;
-  identity.is_on_one_host = plan_.one_machine;
-  identity.transport = transport_;
-  if (!plan_.alone) identity.key = new_key();
-  server_ = std::make_unique<host::Server>(identity, events_of_server());
-  jobs_->first().register_with(*server_);
-  if (!plan_.alone) start_daemons(std::move(identity));
-  jobs_->serve(*server_, node_.get(), cluster_.get());
-}
-
-host::Server::Events Launcher::events_of_server() {
-  host::Server::Events events;
-  events.spawn = [this](job::SpawnRequest request, RunningJobs::Reply reply) {
-    asio::post(loop_, [this, request = std::move(request), reply = std::move(reply)] {
-      jobs_->spawn(plan_.own, request, reply);
-    });
-  };
-  events.control = [this](job::ControlRequest request, RunningJobs::Reply reply) {
-    asio::post(loop_, [this, request = std::move(request), reply = std::move(reply)] {
-      reply(jobs_->control(request));
-    });
-  };
-  events.connected = [this](std::vector<std::string> nspaces, bool are_connected) {
-    asio::post(loop_,
-               [this, nspaces = std::move(nspaces), are_connected] { on_connected(nspaces, are_connected); });
-  };
-  return events;
-}
-
-void Launcher::start_daemons(host::ServerIdentity identity) {
-  cluster::Cluster::Setup setup{std::move(identity), {},          plan_.spares.size(),
-                                plan_.own,           plan_.agent, release_};
-  for (std::uint32_t i = 0; i < plan_.all_nodes(); ++i) setup.hosts.push_back(plan_.node(i).name);
-  cluster::ClusterWatcher& watcher = *this;  // a base that make_unique may not see
-  cluster_ = std::make_unique<cluster::Cluster>(loop_, spawner_, std::move(setup), watcher);
-  jobs_->first().add_to(*cluster_);
+void Launcher::set_up() {
+  first_ = &jobs_.add_first(run_);
+  GroundWatcher& watcher = *this;  // a base that emplace may not see
+  ground_.emplace(Ground::Setup{loop_, spawner_, plan_, jobs_, watcher, release_, transport_});
+  if (auto* const node = ground_->node()) first_->plan_here(*node);
+  ground_->start_server();
+  first_->register_with(ground_->server());
+  ground_->prepare_daemons();
+  if (auto* const cluster = ground_->cluster()) first_->add_to(*cluster);
 }
 
 /// With daemons weftrun itself is not stopped: a launcher that does not answer would be lost to them.
 void Launcher::on_relayed_signal(int signal) {
-  jobs_->on_relayed_signal(signal);
-  if (signal == SIGTSTP && !cluster_) ::kill(::getpid(), SIGSTOP);
+  jobs_.on_relayed_signal(*run_, signal);
+  if (signal == SIGTSTP && ground_->cluster() == nullptr) ::kill(::getpid(), SIGSTOP);
 }
 
-// ---- the cluster
-
 void Launcher::on_all_connected() {
-  jobs_->first().start();
+  first_->start();
 }
 
 /// For a terminal only: a pipe or a file gets what has happened, not what has not yet.
 void Launcher::show_progress(std::chrono::seconds after) {
   progress_.start(after, [this] {
-    if (!jobs_->first().is_starting()) return;
+    if (!first_->is_starting()) return;
     const std::chrono::duration<double> waited = Clock::now() - served_;
-    const auto now = cluster_->progress();
-    console_->print_result(
+    const auto now = ground_->cluster()->progress();
+    run_->console().print_result(
         messages::still_starting(now.daemons, now.reported, now.started, now.missing, waited.count()));
     constexpr std::chrono::seconds pause{10};
     show_progress(pause);
@@ -155,68 +91,37 @@ void Launcher::show_progress(std::chrono::seconds after) {
 }
 
 void Launcher::on_agent_line(const std::string& line) {
-  console_->pass_on(line);
+  run_->console().pass_on(line);
 }
 
 void Launcher::on_detail(const std::string& text) {
-  console_->print_detail(text);
+  run_->console().print_detail(text);
 }
 
 void Launcher::on_unused_node_lost(const std::string& line) {
-  console_->print_result(line);
+  run_->console().print_result(line);
 }
 
-void Launcher::on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) {
-  jobs_->spawn(node, request,
-               [this, node, number](const job::Result& result) { cluster_->answer(node, number, result); });
+void Launcher::on_run_ending(UserRun&) {
+  ground_->dismiss();
 }
 
-void Launcher::on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) {
-  cluster_->answer(node, number, jobs_->control(request));
-}
-
-void Launcher::on_connected(const std::vector<std::string>& nspaces, bool are_connected) {
-  jobs_->on_connected(nspaces, are_connected);
+void Launcher::on_run_over(UserRun&, int exit_code) {
+  exit_code_ = exit_code;
+  ground_->finish();
 }
 
 void Launcher::on_all_exited() {
   loop_.stop();
 }
 
-// ---- the terminal
-
-void Launcher::on_written() {
-  jobs_->on_written();
-}
-
-/// The ranks' ends of the stream are closed, so that all is as without weftrun: a rank that writes to a
-/// stream without a reader gets SIGPIPE, and decides.
-void Launcher::on_reader_lost(job::Stream stream) {
-  jobs_->on_reader_lost(stream);
-  console_->print_detail(messages::reader_gone(name_of(stream)));
-}
-
-void Launcher::on_write_failed(job::Stream stream, int error) {
-  jobs_->on_output_lost(name_of(stream), error);
-}
-
-// ---- the end
-
-void Launcher::on_all_ending() {
-  if (cluster_) cluster_->dismiss();
-}
-
-void Launcher::on_all_over() {
-  cluster_ ? cluster_->finish(leaving_time) : loop_.stop();
-}
-
 void Launcher::print_times() {
   const auto since = [this](Clock::time_point at) {
     return std::chrono::duration<double, std::milli>(at - begun_).count();
   };
-  console_->print_detail(
+  run_->console().print_detail(
       fmt::format("server ready after {:.1f} ms, ranks started after {:.1f} ms, all over after {:.1f} ms",
-                  since(served_), since(jobs_->first().all_started()), since(Clock::now())));
+                  since(served_), since(first_->all_started()), since(Clock::now())));
 }
 
 }  // namespace weft::weftrun

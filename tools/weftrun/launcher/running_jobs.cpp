@@ -34,11 +34,12 @@ pmix_status_t status_of_start(int exit_code) noexcept {
 
 }  // namespace
 
-RunningJobs::RunningJobs(const Place& place) : place_(place) {
+JobRun& RunningJobs::add_first(std::shared_ptr<UserRun> run) {
+  auto& entry = jobs_.emplace_back();
   JobRunWatcher& watcher = *this;  // a base that make_unique may not see
-  auto job = std::make_unique<JobRun>(JobRun::Place{place.loop, place.console, place.terminal, watcher},
-                                      place.options, place.plan);
-  runs_.push_back({std::move(job)});
+  entry.job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher}, run->options(), place_.plan);
+  entry.run = std::move(run);
+  return *entry.job;
 }
 
 void RunningJobs::serve(host::Server& server, node::Node* node, cluster::Cluster* cluster) {
@@ -48,18 +49,40 @@ void RunningJobs::serve(host::Server& server, node::Node* node, cluster::Cluster
 }
 
 template <class Act>
-void RunningJobs::each(Act&& act) {
-  for (std::size_t i = 0; i < runs_.size(); ++i) act(*runs_[i].job);  // a job may be added meanwhile
+void RunningJobs::each(const UserRun& run, Act&& act) {
+  for (std::size_t i = 0; i < jobs_.size(); ++i)  // a job may be added meanwhile
+    if (jobs_[i].run.get() == &run) act(*jobs_[i].job);
 }
 
 JobRun* RunningJobs::job_named(const std::string& nspace) {
-  const auto at =
-      std::find_if(runs_.begin(), runs_.end(), [&](const Run& run) { return run.job->nspace() == nspace; });
-  return at == runs_.end() ? nullptr : at->job.get();
+  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
+                               [&](const Entry& entry) { return entry.job->nspace() == nspace; });
+  return at == jobs_.end() ? nullptr : at->job.get();
 }
 
-RunningJobs::Run& RunningJobs::run_of(const JobRun& job) {
-  return *std::find_if(runs_.begin(), runs_.end(), [&](const Run& run) { return run.job.get() == &job; });
+RunningJobs::Entry& RunningJobs::entry_of(const JobRun& job) {
+  return *std::find_if(jobs_.begin(), jobs_.end(),
+                       [&](const Entry& entry) { return entry.job.get() == &job; });
+}
+
+// ---- a job of a user
+
+std::string RunningJobs::start(std::shared_ptr<UserRun> run) {
+  const auto plan = spawn_plan(run->options(), place_.plan, nodes_now());
+  const auto& options = run->options();
+  return add(make(std::move(run), options, plan, std::nullopt)).nspace();
+}
+
+bool RunningJobs::has_room(const Options& options) const {
+  auto now = nodes_now();
+  try {
+    (void)spawn_plan(options, place_.plan, now);
+    return true;
+  } catch (const Stop&) {
+    for (auto& node : now) node.ranks = 0;
+    (void)spawn_plan(options, place_.plan, now);
+    return false;
+  }
 }
 
 // ---- a job that is asked for
@@ -71,35 +94,37 @@ void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnReque
   if (parent == nullptr || index(request.parent.rank) >= parent->table().size() ||
       parent->table().node_of(request.parent.rank) != node)
     return reply({PMIX_ERR_NOT_SUPPORTED, {}});
-  if (is_over_ || run_of(*parent).is_ending) return reply({PMIX_ERR_JOB_CANCELED, {}});
+  const auto& entry = entry_of(*parent);
+  const auto run = entry.run;
+  if (run->is_over() || entry.is_ending) return reply({PMIX_ERR_JOB_CANCELED, {}});
   pmix_status_t status = PMIX_ERR_BAD_PARAM;
   try {
-    const auto options = options_for(request, *parent);
+    const auto options = options_for(request, entry);
     status = PMIX_ERR_JOB_INSUFFICIENT_RESOURCES;
     const auto plan = spawn_plan(options, place_.plan, nodes_now());
     if (const auto spares = spares_in(plan); !spares.empty()) return bring_in(spares, {node, request, reply});
     status = PMIX_ERR_JOB_FAILED_TO_LAUNCH;
-    start(request, options, plan, reply);
+    start_spawned(request, options, plan, reply);
   } catch (const Stop& stop) {
     if (status == PMIX_ERR_JOB_FAILED_TO_LAUNCH) status = status_of_start(stop.exit_code());
-    place_.console.print_result(
+    run->console().print_result(
         messages::not_spawned(request.parent.nspace, number(request.parent.rank), stop.what()));
     reply({status, {}});
   }
 }
 
-Options RunningJobs::options_for(const job::SpawnRequest& request, const JobRun& parent) const {
-  auto options =
-      spawn_options(request, {place_.options, place_.plan}, parent.app_of(request.parent.rank).settings);
-  if (const auto limit = place_.options.limit) {
-    const auto left =
-        *limit - std::chrono::duration_cast<std::chrono::milliseconds>(JobRun::Clock::now() - begun_);
+Options RunningJobs::options_for(const job::SpawnRequest& request, const Entry& parent) const {
+  const auto& of_run = parent.run->options();
+  auto options = spawn_options(request, {of_run, place_.plan},
+                               parent.job->app_of(request.parent.rank).settings);
+  if (const auto limit = of_run.limit) {
+    const auto left = *limit - std::chrono::duration_cast<std::chrono::milliseconds>(parent.run->age());
     options.limit = std::clamp(options.limit.value_or(left), std::chrono::milliseconds(1),
                                std::max(left, std::chrono::milliseconds(1)));
   }
   options.tags.job = fmt::format("{}.", last_number_ + 1);
-  if (options.output_directory.empty() && !place_.options.output_directory.empty())
-    options.output_directory = fmt::format("{}/job.{}", place_.options.output_directory, last_number_ + 1);
+  if (options.output_directory.empty() && !of_run.output_directory.empty())
+    options.output_directory = fmt::format("{}/job.{}", of_run.output_directory, last_number_ + 1);
   return options;
 }
 
@@ -107,9 +132,9 @@ std::vector<NodeNow> RunningJobs::nodes_now() const {
   std::vector<NodeNow> out(place_.plan.all_nodes());
   for (std::uint32_t node = 0; node < out.size(); ++node) {
     out[node].is_lost = cluster_ != nullptr && node != place_.plan.own && cluster_->is_lost(node);
-    for (const auto& run : runs_)
-      if (!run.is_ending)
-        out[node].ranks += static_cast<std::uint32_t>(run.job->table().ranks_on(node).size());
+    for (const auto& entry : jobs_)
+      if (!entry.is_ending)
+        out[node].ranks += static_cast<std::uint32_t>(entry.job->table().ranks_on(node).size());
   }
   return out;
 }
@@ -125,25 +150,35 @@ std::vector<std::uint32_t> RunningJobs::spares_in(const Plan& plan) const {
 void RunningJobs::bring_in(const std::vector<std::uint32_t>& spares, Waiting waiting) {
   has_new_nodes_ = true;
   cluster_->want(spares, [this, spares, waiting = std::move(waiting)] {
-    for (const auto node : spares) each([node](JobRun& job) { job.add_witness(node); });
+    for (const auto node : spares)
+      for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].job->add_witness(node);
     waiting_.push_back(waiting);
     serve_waiting();
   });
 }
 
 void RunningJobs::serve_waiting() {
-  const bool is_known = std::all_of(runs_.begin(), runs_.end(), [](const Run& run) {
-    return run.is_ending || run.job->is_known_everywhere();
+  const bool is_known = std::all_of(jobs_.begin(), jobs_.end(), [](const Entry& entry) {
+    return entry.is_ending || entry.job->is_known_everywhere();
   });
   if (!is_known) return;
   for (const auto& waiting : std::exchange(waiting_, {})) spawn(waiting.node, waiting.request, waiting.reply);
 }
 
-void RunningJobs::start(const job::SpawnRequest& request, const Options& options, const Plan& plan,
-                        const Reply& reply) {
+void RunningJobs::start_spawned(const job::SpawnRequest& request, const Options& options, const Plan& plan,
+                                const Reply& reply) {
+  auto entry = make(entry_of(*job_named(request.parent.nspace)).run, options, plan, request.parent);
+  entry.tells_start = request.tells_start;
+  entry.reply = reply;
+  if (request.start_seconds != 0) limit_start(entry, std::chrono::seconds(request.start_seconds));
+  add(std::move(entry));
+}
+
+RunningJobs::Entry RunningJobs::make(std::shared_ptr<UserRun> run, const Options& options, const Plan& plan,
+                                     std::optional<job::ProcessName> parent) {
   JobRunWatcher& watcher = *this;
-  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, place_.console, place_.terminal, watcher},
-                                      options, plan, JobName{++last_number_, request.parent});
+  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher}, options, plan,
+                                      JobName{++last_number_, parent});
   try {
     if (node_ != nullptr) job->plan_here(*node_);
     job->register_with(*server_);
@@ -153,18 +188,19 @@ void RunningJobs::start(const job::SpawnRequest& request, const Options& options
     job->leave();
     throw;
   }
-  auto& run = runs_.emplace_back();
-  run.job = std::move(job);
-  run.parent = request.parent;
-  run.tells_start = request.tells_start;
-  run.reply = reply;
-  if (request.start_seconds != 0) limit_start(run, std::chrono::seconds(request.start_seconds));
-  run.job->start(std::exchange(has_new_nodes_, false));
+  return {std::move(run), std::move(job), std::move(parent)};
 }
 
-void RunningJobs::limit_start(Run& run, std::chrono::seconds time) {
-  run.start_limit = std::make_unique<GraceTimer>(place_.loop);
-  run.start_limit->start(time, [this, time, nspace = run.job->nspace()] {
+JobRun& RunningJobs::add(Entry entry) {
+  auto& job = *entry.job;
+  jobs_.push_back(std::move(entry));
+  job.start(std::exchange(has_new_nodes_, false));
+  return job;
+}
+
+void RunningJobs::limit_start(Entry& entry, std::chrono::seconds time) {
+  entry.start_limit = std::make_unique<GraceTimer>(place_.loop);
+  entry.start_limit->start(time, [this, time, nspace = entry.job->nspace()] {
     auto* const job = job_named(nspace);
     if (job != nullptr && !job->has_run()) job->on_time_up(time);
   });
@@ -176,7 +212,7 @@ void RunningJobs::limit_start(Run& run, std::chrono::seconds time) {
 job::Result RunningJobs::control(const job::ControlRequest& request) {
   for (const auto& target : request.targets) {
     const auto* const job = job_named(target.nspace);
-    if (job == nullptr || run_of(*job).is_ending) return {PMIX_ERR_NOT_FOUND, {}};
+    if (job == nullptr || entry_of(*job).is_ending) return {PMIX_ERR_NOT_FOUND, {}};
     if (!target.ranks.empty() && index(target.ranks.back()) >= job->table().size())
       return {PMIX_ERR_BAD_PARAM, {}};
   }
@@ -185,7 +221,7 @@ job::Result RunningJobs::control(const job::ControlRequest& request) {
     auto& job = *job_named(target.nspace);
     const bool ends_all = (request.what == What::terminate || request.what == What::kill) &&
                           (target.ranks.empty() || target.ranks.size() == job.table().size());
-    if (ends_all) run_of(job).is_controlled = true;
+    if (ends_all) entry_of(job).is_controlled = true;
     job.control(request, ends_all ? std::vector<job::Rank>() : target.ranks);
   }
   return {PMIX_SUCCESS, {}};
@@ -200,23 +236,24 @@ bool RunningJobs::is_here(const job::ProcessName& process) {
 
 /// This server's own processes hear of each job of the run.
 void RunningJobs::on_job_launched(JobRun& job) {
-  const auto& run = run_of(job);
-  if (run.tells_start && !is_here(*run.parent))
-    server_->tell_job(PMIX_LAUNCH_COMPLETE, job.nspace(), *run.parent);
+  const auto& entry = entry_of(job);
+  if (entry.tells_start && !is_here(*entry.parent))
+    server_->tell_job(PMIX_LAUNCH_COMPLETE, job.nspace(), *entry.parent);
+  if (!entry.parent) place_.watcher.on_run_launched(*entry.run);
 }
 
 void RunningJobs::on_job_runs(JobRun& job) {
-  if (const auto reply = std::exchange(run_of(job).reply, {})) reply({PMIX_SUCCESS, job.nspace()});
+  if (const auto reply = std::exchange(entry_of(job).reply, {})) reply({PMIX_SUCCESS, job.nspace()});
 }
 
 void RunningJobs::on_job_stops(JobRun& job) {
-  const auto& stopped = run_of(job);
-  for (const auto& other : runs_) {
+  const auto& stopped = entry_of(job);
+  for (const auto& other : jobs_) {
     if (&other == &stopped || other.is_ending || !are_connected(job.nspace(), other.job->nspace())) continue;
     asio::post(place_.loop, [this, other = other.job->nspace(), name = job.nspace()] {
       auto* const connected = job_named(other);
       const auto* const reason = job_named(name);
-      if (connected != nullptr && reason != nullptr && !run_of(*connected).is_ending)
+      if (connected != nullptr && reason != nullptr && !entry_of(*connected).is_ending)
         connected->end_with(*reason);
     });
   }
@@ -236,64 +273,78 @@ bool RunningJobs::are_connected(const std::string& one, const std::string& other
 }
 
 void RunningJobs::on_job_ending(JobRun& job) {
-  auto& run = run_of(job);
-  run.is_ending = true;
-  const bool are_all =
-      std::all_of(runs_.begin(), runs_.end(), [](const Run& each) { return each.is_ending; });
+  auto& entry = entry_of(job);
+  entry.is_ending = true;
+  const auto run = entry.run;
+  const bool are_all = std::all_of(jobs_.begin(), jobs_.end(), [&](const Entry& other) {
+    return other.run != run || other.is_ending;
+  });
   serve_waiting();
-  if (are_all) is_over_ = true, place_.watcher.on_all_ending();
+  if (!are_all) return;
+  run->set_over();
+  place_.watcher.on_run_ending(*run);
 }
 
 void RunningJobs::on_job_over(JobRun& job) {
-  auto& run = run_of(job);
+  auto& entry = entry_of(job);
+  const auto run = entry.run;
   // A job of short programs may be over before all nodes know of it.
-  if (const auto reply = std::exchange(run.reply, {}))
+  if (const auto reply = std::exchange(entry.reply, {}))
     reply(job.has_run() ? job::Result{PMIX_SUCCESS, job.nspace()}
                         : job::Result{status_of_start(job.exit_code()), {}});
-  if (run.parent && job.has_run() && !run.is_controlled && first_failure_ == 0)
-    first_failure_ = job.exit_code();
-  run.is_over = true;
-  if (std::all_of(runs_.begin(), runs_.end(), [](const Run& each) { return each.is_over; }))
-    return place_.watcher.on_all_over();
+  if (entry.parent && job.has_run() && !entry.is_controlled) run->take_failure(job.exit_code());
+  entry.is_over = true;
+  int exit_code = run->first_failure();
+  bool are_all = true;
+  for (const auto& other : jobs_) {
+    if (other.run != run) continue;
+    are_all = are_all && other.is_over;
+    if (!other.parent && other.job->exit_code() != 0) exit_code = other.job->exit_code();
+  }
+  if (are_all) return place_.watcher.on_run_over(*run, exit_code);
   // Not inside a call of the job.
-  if (run.parent) asio::post(place_.loop, [this, nspace = job.nspace()] { forget(nspace); });
+  if (entry.parent) asio::post(place_.loop, [this, nspace = job.nspace()] { forget(nspace); });
+}
+
+void RunningJobs::forget(const UserRun& run) {
+  std::vector<std::string> nspaces;
+  each(run, [&](const JobRun& job) { nspaces.push_back(job.nspace()); });
+  for (const auto& nspace : nspaces) forget(nspace);
 }
 
 void RunningJobs::forget(const std::string& nspace) {
-  const auto at =
-      std::find_if(runs_.begin(), runs_.end(), [&](const Run& run) { return run.job->nspace() == nspace; });
-  if (at == runs_.end()) return;
+  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
+                               [&](const Entry& entry) { return entry.job->nspace() == nspace; });
+  if (at == jobs_.end()) return;
   at->job->leave();
-  runs_.erase(at);
+  jobs_.erase(at);
   std::erase_if(connected_,
                 [&](const auto& all) { return std::find(all.begin(), all.end(), nspace) != all.end(); });
 }
 
-// ---- what happens to the process
+// ---- what happens to the streams of a run, and what its user does
 
-void RunningJobs::on_end_signal(int signal) {
-  each([signal](JobRun& job) { job.on_end_signal(signal); });
+void RunningJobs::on_end_signal(const UserRun& run, int signal) {
+  each(run, [signal](JobRun& job) { job.on_end_signal(signal); });
 }
 
-void RunningJobs::on_relayed_signal(int signal) {
-  each([signal](JobRun& job) { job.on_relayed_signal(signal); });
+void RunningJobs::on_relayed_signal(const UserRun& run, int signal) {
+  each(run, [signal](JobRun& job) { job.on_relayed_signal(signal); });
 }
 
-void RunningJobs::on_written() {
-  each([](JobRun& job) { job.on_written(); });
+void RunningJobs::on_written(UserRun& run) {
+  each(run, [](JobRun& job) { job.on_written(); });
 }
 
-void RunningJobs::on_reader_lost(job::Stream stream) {
-  each([stream](JobRun& job) { job.on_reader_lost(stream); });
+/// The ranks' ends of the stream are closed, so that all is as without weftrun: a rank that writes to a
+/// stream without a reader gets SIGPIPE, and decides.
+void RunningJobs::on_reader_lost(UserRun& run, job::Stream stream) {
+  each(run, [stream](JobRun& job) { job.on_reader_lost(stream); });
+  run.console().print_detail(messages::reader_gone(name_of(stream)));
 }
 
-void RunningJobs::on_output_lost(const std::string& what, int error) {
-  each([&](JobRun& job) { job.on_output_lost(what, error); });
-}
-
-int RunningJobs::exit_code() const noexcept {
-  const int first = runs_.front().job->exit_code();
-  return first != 0 ? first : first_failure_;
+void RunningJobs::on_write_failed(UserRun& run, job::Stream stream, int error) {
+  each(run, [&](JobRun& job) { job.on_output_lost(name_of(stream), error); });
 }
 
 }  // namespace weft::weftrun

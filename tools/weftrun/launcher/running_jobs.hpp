@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The jobs of a run: the one that the user started, and those that processes have asked for (PMIx_Spawn).
-// They share nodes, terminal, signals and the run's time; each has a life of its own. Everything here runs on
-// the loop.
+// The jobs of this process: those that users have started, and those that processes of these have asked for
+// (PMIx_Spawn). They share nodes; those of one run (user_run.hpp) share streams, signals, time and an end.
+// Each has a life of its own. Everything here runs on the loop.
 #pragma once
 
 #include <chrono>
@@ -14,56 +14,59 @@
 #include <vector>
 
 #include "tools/weftrun/launcher/job_run.hpp"
+#include "tools/weftrun/launcher/user_run.hpp"
 #include "tools/weftrun/plan/spawn_plan.hpp"
 
 namespace weft::weftrun {
 
+/// May be called from inside a call of RunningJobs.
 class RunningJobsWatcher {
  public:
-  virtual void on_all_ending() = 0;  ///< no process of any job runs
-  virtual void on_all_over() = 0;    ///< nothing is left to do; no job comes any more
+  virtual void on_run_launched(UserRun& run) = 0;             ///< all ranks of its first job run
+  virtual void on_run_ending(UserRun& run) = 0;               ///< no process of it runs
+  virtual void on_run_over(UserRun& run, int exit_code) = 0;  ///< nothing is left to do for it
 
  protected:
   ~RunningJobsWatcher() = default;
 };
 
-class RunningJobs final : JobRunWatcher {
+class RunningJobs final : public UserRunWatcher, JobRunWatcher {
  public:
-  /// What the jobs are made of and go to; outlives them.
+  /// What the jobs go to; outlives them.
   struct Place {
     asio::io_context& loop;
-    Console& console;
-    io::Terminal& terminal;
-    const Options& options;  ///< of the job that the user started
-    const Plan& plan;        ///< the same
+    const Plan& plan;  ///< of all nodes; with ranks: of the first job
     RunningJobsWatcher& watcher;
   };
-  /// Makes the first job. Throws Stop.
-  explicit RunningJobs(const Place& place);
+  explicit RunningJobs(const Place& place) : place_(place) {}
 
-  JobRun& first() noexcept { return *runs_.front().job; }
-  /// Where jobs that are asked for go to; null: there is none.
+  /// The job that the process was started for; its caller sets it up. Throws Stop.
+  JobRun& add_first(std::shared_ptr<UserRun> run);
+  /// Where all others go to; null: there is none.
   void serve(host::Server& server, node::Node* node, cluster::Cluster* cluster);
 
-  /// REQUIRES: serve(). node: that of the parent. reply: once, perhaps at once.
+  // REQUIRES: serve().
+  /// On the slots that are free. Returns the namespace. Throws Stop: nothing runs.
+  std::string start(std::shared_ptr<UserRun> run);
+  /// Whether start() would find room. Throws Stop (usage): it would not if no other job were there.
+  bool has_room(const Options& options) const;
+  /// Takes all that is left of a run; after on_run_over(), not inside of it.
+  void forget(const UserRun& run);
+
+  /// node: that of the parent. reply: once, perhaps at once.
   using Reply = std::function<void(const job::Result&)>;
   void spawn(std::optional<std::uint32_t> node, const job::SpawnRequest& request, const Reply& reply);
   job::Result control(const job::ControlRequest& request);
   /// Processes of these jobs: an end of one that fails is the others', too.
   void on_connected(const std::vector<std::string>& nspaces, bool are_connected);
 
-  // What happens to the process.
-  void on_end_signal(int signal);
-  void on_relayed_signal(int signal);
-  void on_written();
-  void on_reader_lost(job::Stream stream);
-  void on_output_lost(const std::string& what, int error);
-
-  /// The first job's, or that of the first other that has failed.
-  int exit_code() const noexcept;
+  // What the user of a run does.
+  void on_end_signal(const UserRun& run, int signal);
+  void on_relayed_signal(const UserRun& run, int signal);
 
  private:
-  struct Run {
+  struct Entry {
+    std::shared_ptr<UserRun> run;
     std::unique_ptr<JobRun> job;
     std::optional<job::ProcessName> parent{};
     bool tells_start = false;    ///< the parent
@@ -72,6 +75,10 @@ class RunningJobs final : JobRunWatcher {
     std::unique_ptr<GraceTimer> start_limit{};
     bool is_ending = false, is_over = false;
   };
+  void on_written(UserRun& run) override;
+  void on_reader_lost(UserRun& run, job::Stream stream) override;
+  void on_write_failed(UserRun& run, job::Stream stream, int error) override;
+
   void on_job_launched(JobRun& job) override;
   void on_job_runs(JobRun& job) override;
   void on_job_known(JobRun&) override { serve_waiting(); }
@@ -80,10 +87,10 @@ class RunningJobs final : JobRunWatcher {
   void on_job_over(JobRun& job) override;
 
   JobRun* job_named(const std::string& nspace);
-  Run& run_of(const JobRun& job);
+  Entry& entry_of(const JobRun& job);
   template <class Act>
-  void each(Act&& act);
-  Options options_for(const job::SpawnRequest& request, const JobRun& parent) const;
+  void each(const UserRun& run, Act&& act);
+  Options options_for(const job::SpawnRequest& request, const Entry& parent) const;
   std::vector<NodeNow> nodes_now() const;
   std::vector<std::uint32_t> spares_in(const Plan& plan) const;
   struct Waiting {
@@ -93,9 +100,13 @@ class RunningJobs final : JobRunWatcher {
   };
   void bring_in(const std::vector<std::uint32_t>& spares, Waiting waiting);
   void serve_waiting();
-  void start(const job::SpawnRequest& request, const Options& options, const Plan& plan, const Reply& reply);
+  void start_spawned(const job::SpawnRequest& request, const Options& options, const Plan& plan,
+                     const Reply& reply);
+  Entry make(std::shared_ptr<UserRun> run, const Options& options, const Plan& plan,
+             std::optional<job::ProcessName> parent);
+  JobRun& add(Entry entry);
   bool is_here(const job::ProcessName& process);
-  void limit_start(Run& run, std::chrono::seconds time);
+  void limit_start(Entry& entry, std::chrono::seconds time);
   bool are_connected(const std::string& one, const std::string& other) const;
   void forget(const std::string& nspace);
 
@@ -103,14 +114,11 @@ class RunningJobs final : JobRunWatcher {
   host::Server* server_ = nullptr;
   node::Node* node_ = nullptr;
   cluster::Cluster* cluster_ = nullptr;
-  std::vector<Run> runs_;                              ///< the first job is the first
+  std::vector<Entry> jobs_;                            ///< of a run: the user's is the first
   std::multiset<std::vector<std::string>> connected_;  ///< namespaces of each PMIx_Connect
   std::vector<Waiting> waiting_;                       ///< for nodes that have come to know all jobs
   bool has_new_nodes_ = false;                         ///< the others do not know them yet
   std::uint32_t last_number_ = 0;
-  int first_failure_ = 0;  ///< of a job that was asked for and ran
-  bool is_over_ = false;
-  const JobRun::Clock::time_point begun_ = JobRun::Clock::now();
 };
 
 }  // namespace weft::weftrun

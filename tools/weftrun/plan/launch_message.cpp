@@ -43,10 +43,22 @@ std::string current_directory() {
 
 }  // namespace
 
+Surroundings Surroundings::own() {
+  Surroundings out;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) out.environment.emplace_back(*at);
+  out.directory = current_directory();
+  return out;
+}
+
+std::string own_namespace() {
+  return namespace_for(allocation::OwnNames::here().host);
+}
+
 channel::order::Launch launch_message(const Options& options, const Plan& plan,
-                                      const placement::RankTable& table, const JobName& name) {
+                                      const placement::RankTable& table, const Surroundings& surroundings,
+                                      const JobName& name) {
   channel::order::Launch launch;
-  launch.nspace = namespace_for(allocation::OwnNames::here().host);
+  launch.nspace = own_namespace();
   if (name.number != 0) launch.nspace += "." + std::to_string(name.number);
   launch.parent = name.parent;
   for (const auto& node : plan.nodes) {
@@ -59,8 +71,8 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   launch.session = static_cast<std::uint32_t>(::getpid());
   launch.apps = options.apps;
   for (std::size_t a = 0; a < launch.apps.size(); ++a) launch.apps[a].ranks = plan.ranks[a];
-  for (char** at = environ; at != nullptr && *at != nullptr; ++at) launch.environment.emplace_back(*at);
-  launch.directory = current_directory();
+  launch.environment = surroundings.environment;
+  launch.directory = surroundings.directory;
   launch.mapping = options.mapping;
   launch.processors = job::ranges(options.processors);
   launch.core_lists = plan.core_lists;

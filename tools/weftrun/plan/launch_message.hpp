@@ -14,16 +14,27 @@
 
 namespace weft::weftrun {
 
-/// Which job of a run.
-struct JobName {
-  std::uint32_t number = 0;                ///< 0: the one that the user started
-  std::optional<job::ProcessName> parent;  ///< of any other
+/// What ranks get from their user beside the options.
+struct Surroundings {
+  std::vector<std::string> environment;  ///< NAME=VALUE
+  std::string directory;
+  static Surroundings own();  ///< of this process
 };
 
-/// Without launch information, which the server gathers. Reads the environment and the current directory.
-/// Throws Stop (usage): --stdin names a rank that the job does not have.
+/// The namespace of this process's only job; with a number behind a dot, that of each of several.
+std::string own_namespace();
+
+/// Which job of this process.
+struct JobName {
+  std::uint32_t number = 0;                ///< 0: there is one that the process was started for
+  std::optional<job::ProcessName> parent;  ///< the process that has asked for it; nothing: its user has
+};
+
+/// Without launch information, which the server gathers. Throws Stop (usage): --stdin names a rank that the
+/// job does not have.
 channel::order::Launch launch_message(const Options& options, const Plan& plan,
-                                      const placement::RankTable& table, const JobName& name = {});
+                                      const placement::RankTable& table, const Surroundings& surroundings,
+                                      const JobName& name = {});
 
 /// A line for each -x NAME of `launch` that has no value here.
 std::vector<std::string> notes_on_variables(const channel::order::Launch& launch);
