@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tools/weftinfo/json.hpp"
+#include "tools/messages/json.hpp"
 
 namespace weft::weftinfo {
 namespace {
@@ -68,7 +68,7 @@ std::string text_of(const std::vector<SettingInForce>& settings, const std::vect
 }
 
 std::string json_of(const std::vector<SettingInForce>& settings, const std::vector<std::string>& complaints) {
-  Json out;
+  weft::messages::Json out;
   out.object().key("settings").array();
   for (const auto& one : settings) {
     out.object().field("name", one.setting->name).field("value", value_of(one));

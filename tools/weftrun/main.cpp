@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@
 #include "tools/weftrun/launcher/launcher.hpp"
 #include "tools/weftrun/plan/explain.hpp"
 #include "tools/weftrun/plan/plan.hpp"
+#include "tools/weftrun/service/attach.hpp"
+#include "tools/weftrun/service/background.hpp"
+#include "tools/weftrun/service/service.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -74,27 +78,50 @@ void check_shared_processors(const Plan& plan, const Options& options) {
   if (plan.one_machine && asks) (void)explain(plan, options, KnownMachine::of({}, options.processors), false);
 }
 
+/// Runs launcher_of(transport) and, where a node is not reached by the transport that it has chosen, again by
+/// tcp.
+template <class LauncherOf>
+int run_launcher(LauncherOf&& launcher_of) {
+  for (std::string transport;; transport = "tcp") {
+    const auto launcher = launcher_of(transport);
+    const int status = launcher->run();
+    if (!launcher->wants_tcp()) return status;
+  }
+}
+
+int serve(const Options& options, const service::ReadyPipe& pipe) {
+  const process::Spawner spawner;  // before anything is opened
+  const Plan plan = make_service_plan(options, context_of(options));
+  return run_launcher([&](const std::string& transport) {
+    return std::make_unique<service::Service>(spawner, options, plan, WEFT_VERSION, transport,
+                                              [&pipe] { pipe.tell(); });
+  });
+}
+
 int run(int argc, char** argv) {
   Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc));
   if (!options.help.empty()) return print(options.help);
   if (options.show_version) {
     return print(fmt::format("weftrun {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
   }
-  const process::Spawner spawner;  // before anything is opened
   process::ensure_standard_descriptors();
-  process::grow_descriptor_table();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
+  const auto what = options.service.what;
+  if (what != ServiceOptions::What::none && what != ServiceOptions::What::start)
+    return service::visit(std::move(options));
+  process::grow_descriptor_table();
   node::forget_other_jobs();
+  if (what == ServiceOptions::What::start)
+    return service::in_background(options.service.detach, [&](const auto& pipe) { return serve(options, pipe); });
+  const process::Spawner spawner;  // before anything is opened
   Plan plan = make_plan(options, context_of(options));
   const auto text = said_before(plan, options);
   if (options.dry_run) return print(text);
   (void)std::fputs(text.c_str(), stderr);
   check_shared_processors(plan, options);
-  for (std::string transport;; transport = "tcp") {
-    Launcher launcher(spawner, options, plan, WEFT_VERSION, transport);
-    const int status = launcher.run();
-    if (!launcher.wants_tcp()) return status;
-  }
+  return run_launcher([&](const std::string& transport) {
+    return std::make_unique<Launcher>(spawner, options, plan, WEFT_VERSION, transport);
+  });
 }
 
 }  // namespace

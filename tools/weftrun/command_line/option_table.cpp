@@ -38,6 +38,14 @@ void take_processors(S& s, G& g) {
   s.options.processors = *processors;
 }
 
+void take_service(S& s, ServiceOptions::What what, G& g) {
+  auto& service = s.options.service;
+  if (service.what != ServiceOptions::What::none)
+    refuse("--dvm, --attach and --stop-dvm exclude each other");
+  service.what = what;
+  service.name = g.value.empty() ? "default" : service_name(g.option, g.value);
+}
+
 constexpr Option table[] = {
     {"-n, --n, --np", "N", Topic::program, "Ranks of this program; default: one for each slot",
      [](S& s, G& g) { s.app.ranks = count_of("-n", g.value, "ranks", 1, job::most_ranks); }},
@@ -130,6 +138,21 @@ constexpr Option table[] = {
      [](S& s, G& g) { s.options.settings_of_all.push_back(open_mpi_parameter(g.value, g.second)); }, true},
     {"--allow-run-as-root", "", Topic::job, "Accepted; always allowed",
      [](S&, G&) {}},  // scripts for mpirun pass it
+    {"--dvm", "[=NAME]", Topic::service,
+     "Start the daemons of the nodes, and keep them for jobs that --attach brings",
+     [](S& s, G& g) { take_service(s, ServiceOptions::What::start, g); }},
+    {"--attach", "[=NAME]", Topic::service, "Run the job in daemons that --dvm has started",
+     [](S& s, G& g) { take_service(s, ServiceOptions::What::attach, g); }},
+    {"--detach", "", Topic::service,
+     "With --attach: leave when the job is accepted. With --dvm: when the daemons are there",
+     [](S& s, G&) { s.options.service.detach = true; }},
+    {"--jobs", "", Topic::service, "With --attach: list the jobs, those too that have ended lately",
+     [](S& s, G&) { s.wants_list = true; }},
+    {"--json", "", Topic::service, "With --attach: a line of JSON for each change of the job, or for each job",
+     [](S& s, G&) { s.options.service.json = true; }},
+    {"--stop-dvm", "[=NAME]", Topic::service, "End the jobs and the daemons of --dvm",
+     [](S& s, G& g) { take_service(s, ServiceOptions::What::stop, g); }},
+
     {"-V, --version", "", Topic::job, "Print the version and leave",
      [](S& s, G&) { s.options.show_version = true; }},
     {"-h, --help", "", Topic::job, "Print this and leave", [](S& s, G&) { s.wants_help = true; }},

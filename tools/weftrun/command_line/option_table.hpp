@@ -19,6 +19,7 @@ struct Section {
   std::vector<std::string> hosts;  ///< the values of --host
   std::string app_file;            ///< --app; empty: none
   bool wants_help = false;
+  bool wants_list = false;  ///< --jobs
 };
 
 /// An option as it was written, with its values.
@@ -28,11 +29,12 @@ struct Given {
 };
 
 /// Before which programs an option may stand; in --help they come in this order.
-enum class Topic { program, nodes, placement, output, job };
+enum class Topic { program, nodes, placement, output, job, service };
 
 struct Option {
   std::string_view names;   ///< "-n, --np"; each long one may have a single dash, too
-  std::string_view values;  ///< as --help names them: "N", "NAME VALUE"; empty: none
+  std::string_view values;  ///< as --help names them: "N", "NAME VALUE", "[=NAME]" where it may be
+                            ///< left out; empty: none
   Topic topic;              ///< all but `program` speak of the whole job
   std::string_view help;
   void (*take)(Section& section, const Given& given);
@@ -41,6 +43,7 @@ struct Option {
   bool has_value() const noexcept { return !values.empty(); }
   bool has_two_values() const noexcept { return values.find(' ') != std::string_view::npos; }
   bool is_flag() const noexcept { return values.empty(); }
+  bool may_lack_value() const noexcept { return values.starts_with('['); }
 };
 
 std::span<const Option> all_options() noexcept;

@@ -106,10 +106,41 @@ void check_placement(const Options& options) {
       refuse("--rankfile says where each rank goes; name all nodes before the first program");
 }
 
+/// What --dvm, --attach and --stop-dvm leave no room for.
+void check_service(const Options& options) {
+  using What = ServiceOptions::What;
+  const auto& service = options.service;
+  const bool has_program = !options.apps.empty();
+  if (service.what == What::none && (service.detach || service.json))
+    refuse(fmt::format("{} goes with --attach", service.detach ? "--detach" : "--json"));
+  if (service.what == What::start && has_program)
+    refuse("--dvm starts no program; run it with --attach when the daemons are there");
+  if (service.what == What::start && !service.first_of_job.empty())
+    refuse(fmt::format("{} speaks of a job; give it to --attach", service.first_of_job));
+  if ((service.what == What::stop || service.what == What::list) && has_program)
+    refuse(fmt::format("{} starts no program", service.what == What::stop ? "--stop-dvm" : "--jobs"));
+  if (service.what != What::attach) return;
+  if (!service.first_of_nodes.empty())
+    refuse(fmt::format("{} speaks of nodes, and those of --dvm are there; leave it out", service.first_of_nodes));
+  if (options.dry_run || options.explain || options.shows_map || options.shows_allocation)
+    refuse("--dry-run, --explain and --display map, allocation do not go with --attach");
+  if (!options.rank_file.empty()) refuse("--rankfile does not go with --attach");
+}
+
+void list_jobs(Options& options) {
+  if (options.service.what != ServiceOptions::What::attach) refuse("--jobs goes with --attach");
+  options.service.what = ServiceOptions::What::list;
+}
+
+bool needs_program(const ServiceOptions& service) {
+  return service.what == ServiceOptions::What::none || service.what == ServiceOptions::What::attach;
+}
+
 /// Sets what follows from all options together.
 void complete(Options& options) {
   check_nodes(options);
   check_placement(options);
+  check_service(options);
   if (!options.prefix.empty()) options.weftd = options.prefix + "/bin/weftd";
   options.mapping.may_share_cores = options.oversubscribe;
   for (auto& app : options.apps) {
@@ -133,6 +164,13 @@ Options parse_options(const std::vector<std::string>& args) {
     read_section(words, is_first, section);
     if (section.wants_help) options.help = help_text();
     if (section.wants_help || options.show_version) return options;
+    if (section.wants_list) list_jobs(options);
+    const bool has_program = !section.app.argv.empty() || !section.app_file.empty();
+    if (is_first && !has_program && !needs_program(options.service)) {
+      options.hosts = std::move(section.hosts);
+      complete(options);
+      return options;
+    }
     add_section(std::move(section), is_first, options);
     is_first = false;
   }

@@ -24,6 +24,22 @@ struct VirtualNodes {
   std::uint32_t slots = 0;  ///< of each; 0: enough
 };
 
+/// weftrun as a service: daemons that are there, and jobs that come and go.
+struct ServiceOptions {
+  enum class What : std::uint8_t {
+    none,    ///< a job, and daemons for it
+    start,   ///< --dvm: the daemons
+    attach,  ///< --attach: a job in them
+    list,    ///< --attach --jobs
+    stop,    ///< --stop-dvm
+  };
+  What what = What::none;
+  std::string name;     ///< of the service
+  bool detach = false;  ///< --dvm: returns when the service is ready; --attach: when the job is accepted
+  bool json = false;
+  std::string first_of_nodes, first_of_job;  ///< options that were given, with these topics; empty: none
+};
+
 /// The fate of the rest of the job after the loss of a rank or a node.
 enum class OnFailure { end, go_on };
 
@@ -56,6 +72,7 @@ struct Options {
   bool merges_errors = false;  ///< --merge-stderr-to-stdout
   bool quiet = false;
   bool verbose = false;
+  ServiceOptions service;
   std::vector<job::EnvironmentSetting> settings_of_all;  ///< --gmca: in each app already
   bool show_version = false;                             ///< nothing else is filled in then
   std::string help;                                      ///< not empty: print this and leave

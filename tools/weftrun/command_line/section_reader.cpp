@@ -84,7 +84,9 @@ class Reader {
     if (option->is_flag()) {
       if (equals < word.size()) refuse(fmt::format("{} takes no value", name));
     } else {
-      given.value = equals < word.size() ? checked(name, word.substr(equals + 1)) : next_word(*option, name);
+      given.value = equals < word.size()       ? checked(name, word.substr(equals + 1))
+                    : option->may_lack_value() ? std::string()
+                                               : next_word(*option, name);
       if (option->has_two_values()) given.second = next_word(*option, name);
     }
     take(*option, given);
@@ -125,7 +127,21 @@ class Reader {
                          given.option));
     if (!option.may_repeat && !option.is_flag() && !taken_.insert(&option).second)
       refuse(fmt::format("{} is given twice", given.option));
+    note_topic(option, given);
     option.take(section_, given);
+  }
+
+  /// For --dvm, which has no job, and --attach, which has no nodes.
+  void note_topic(const Option& option, const Given& given) {
+    auto& service = section_.options.service;
+    const bool is_of_job = option.topic == Topic::placement || option.topic == Topic::output ||
+                           option.topic == Topic::job ||
+                           (option.topic == Topic::program && !option.names.ends_with("--host"));
+    const bool is_of_both =
+        option.names.starts_with("-q") || option.names.starts_with("-v") ||
+        option.names.starts_with("--allow-run-as-root");
+    auto& first = option.topic == Topic::nodes ? service.first_of_nodes : service.first_of_job;
+    if ((option.topic == Topic::nodes || is_of_job) && !is_of_both && first.empty()) first = given.option;
   }
 
   const std::vector<std::string>& words_;

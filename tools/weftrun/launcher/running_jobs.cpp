@@ -67,21 +67,23 @@ RunningJobs::Entry& RunningJobs::entry_of(const JobRun& job) {
 
 // ---- a job of a user
 
-std::string RunningJobs::start(std::shared_ptr<UserRun> run) {
-  const auto plan = spawn_plan(run->options(), place_.plan, nodes_now());
-  const auto& options = run->options();
-  return add(make(std::move(run), options, plan, std::nullopt)).nspace();
+const JobRun* RunningJobs::start(const std::shared_ptr<UserRun>& run) {
+  const auto plan = plan_now(run->options());
+  return plan ? &add(make(run, run->options(), *plan, std::nullopt)) : nullptr;
 }
 
-bool RunningJobs::has_room(const Options& options) const {
+/// A job of more ranks than there are slots runs alone, where the slots are not the user's word.
+std::optional<Plan> RunningJobs::plan_now(Options options) const {
   auto now = nodes_now();
   try {
-    (void)spawn_plan(options, place_.plan, now);
-    return true;
+    return spawn_plan(options, place_.plan, now);
   } catch (const Stop&) {
-    for (auto& node : now) node.ranks = 0;
-    (void)spawn_plan(options, place_.plan, now);
-    return false;
+    bool are_others = false;
+    for (auto& node : now) are_others = std::exchange(node.ranks, 0) != 0 || are_others;
+    if (!are_others && !place_.plan.may_oversubscribe) throw;
+    options.oversubscribe = options.oversubscribe || place_.plan.may_oversubscribe;
+    auto plan = spawn_plan(options, place_.plan, now);
+    return are_others ? std::nullopt : std::optional(std::move(plan));
   }
 }
 
@@ -117,6 +119,8 @@ Options RunningJobs::options_for(const job::SpawnRequest& request, const Entry& 
   const auto& of_run = parent.run->options();
   auto options = spawn_options(request, {of_run, place_.plan},
                                parent.job->app_of(request.parent.rank).settings);
+  for (auto& app : options.apps)  // that of this process may be another
+    if (app.directory.empty()) app.directory = parent.run->surroundings().directory;
   if (const auto limit = of_run.limit) {
     const auto left = *limit - std::chrono::duration_cast<std::chrono::milliseconds>(parent.run->age());
     options.limit = std::clamp(options.limit.value_or(left), std::chrono::milliseconds(1),
@@ -174,8 +178,8 @@ void RunningJobs::start_spawned(const job::SpawnRequest& request, const Options&
   add(std::move(entry));
 }
 
-RunningJobs::Entry RunningJobs::make(std::shared_ptr<UserRun> run, const Options& options, const Plan& plan,
-                                     std::optional<job::ProcessName> parent) {
+RunningJobs::Entry RunningJobs::make(const std::shared_ptr<UserRun>& run, const Options& options,
+                                     const Plan& plan, std::optional<job::ProcessName> parent) {
   JobRunWatcher& watcher = *this;
   auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher}, options, plan,
                                       JobName{++last_number_, parent});
@@ -188,7 +192,7 @@ RunningJobs::Entry RunningJobs::make(std::shared_ptr<UserRun> run, const Options
     job->leave();
     throw;
   }
-  return {std::move(run), std::move(job), std::move(parent)};
+  return {run, std::move(job), std::move(parent)};
 }
 
 JobRun& RunningJobs::add(Entry entry) {

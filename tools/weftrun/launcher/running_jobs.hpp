@@ -46,10 +46,9 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   void serve(host::Server& server, node::Node* node, cluster::Cluster* cluster);
 
   // REQUIRES: serve().
-  /// On the slots that are free. Returns the namespace. Throws Stop: nothing runs.
-  std::string start(std::shared_ptr<UserRun> run);
-  /// Whether start() would find room. Throws Stop (usage): it would not if no other job were there.
-  bool has_room(const Options& options) const;
+  /// On the slots that are free. Null: there is no room now. Throws Stop: there never is, or the job cannot
+  /// be set up; nothing runs.
+  const JobRun* start(const std::shared_ptr<UserRun>& run);
   /// Takes all that is left of a run; after on_run_over(), not inside of it.
   void forget(const UserRun& run);
 
@@ -92,6 +91,7 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   void each(const UserRun& run, Act&& act);
   Options options_for(const job::SpawnRequest& request, const Entry& parent) const;
   std::vector<NodeNow> nodes_now() const;
+  std::optional<Plan> plan_now(Options options) const;
   std::vector<std::uint32_t> spares_in(const Plan& plan) const;
   struct Waiting {
     std::optional<std::uint32_t> node;
@@ -102,7 +102,7 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   void serve_waiting();
   void start_spawned(const job::SpawnRequest& request, const Options& options, const Plan& plan,
                      const Reply& reply);
-  Entry make(std::shared_ptr<UserRun> run, const Options& options, const Plan& plan,
+  Entry make(const std::shared_ptr<UserRun>& run, const Options& options, const Plan& plan,
              std::optional<job::ProcessName> parent);
   JobRun& add(Entry entry);
   bool is_here(const job::ProcessName& process);

@@ -259,6 +259,17 @@ void place_ranks(Plan& plan, const Options& options, const PlanContext& context,
   take_used_nodes(plan, placed.hosts, placed.distribution);
 }
 
+/// What follows from the nodes, and how daemons get there.
+void complete(Plan& plan, const Options& options, const PlanContext& context, const Choice& choice) {
+  for (std::uint32_t i = 0; i < plan.all_nodes(); ++i) plan.universe += plan.node(i).slots;
+  plan.one_machine = choice.is_virtual;
+  plan.may_oversubscribe = choice.may_oversubscribe || options.oversubscribe;
+  plan.alone = plan.nodes.size() == 1 && plan.own && plan.spares.empty();
+  if (plan.alone) return;
+  plan.agent = choose_agent(plan, options, context, choice.is_virtual);
+  plan.agent.weftd = daemon_path(options, context);
+}
+
 }  // namespace
 
 PlanContext PlanContext::real(const std::vector<unsigned>& processors) {
@@ -286,13 +297,21 @@ Plan make_plan(const Options& options, const PlanContext& context) {
   place_ranks(plan, options, context, choice, file);
   for (const auto& app : plan.distribution.apps)
     plan.ranks.push_back(std::accumulate(app.counts.begin(), app.counts.end(), 0U));
-  for (std::uint32_t i = 0; i < plan.all_nodes(); ++i) plan.universe += plan.node(i).slots;
-  plan.one_machine = choice.is_virtual;
-  plan.may_oversubscribe = choice.may_oversubscribe || options.oversubscribe;
-  plan.alone = plan.nodes.size() == 1 && plan.own && plan.spares.empty();
-  if (plan.alone) return plan;
-  plan.agent = choose_agent(plan, options, context, choice.is_virtual);
-  plan.agent.weftd = daemon_path(options, context);
+  complete(plan, options, context, choice);
+  return plan;
+}
+
+Plan make_service_plan(const Options& options, const PlanContext& context) {
+  Plan plan;
+  const Choice choice = choose_hosts(options, context, std::nullopt);
+  plan.because.push_back("nodes: " + choice.from);
+  for (const auto& host : choice.hosts) {
+    if (host.here) plan.own = static_cast<std::uint32_t>(plan.nodes.size());
+    plan.nodes.push_back({host.name, host.slots, host.here});
+  }
+  plan.allocation = plan.nodes;
+  plan.distribution.nodes = plan.all_nodes();
+  complete(plan, options, context, choice);
   return plan;
 }
 

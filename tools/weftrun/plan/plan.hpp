@@ -64,5 +64,7 @@ struct PlanContext {
 
 /// Throws Stop (usage) with one line that says what does not fit and what to do.
 Plan make_plan(const Options& options, const PlanContext& plan_context);
+/// The same of a service: all nodes are there, and no rank.
+Plan make_service_plan(const Options& options, const PlanContext& plan_context);
 
 }  // namespace weft::weftrun

@@ -93,7 +93,7 @@ Options spawn_options(const job::SpawnRequest& request, const SpawningRun& run,
     out.own_hosts.push_back(std::move(hosts));
   }
   if (!out.rank_file.empty() || out.virtual_nodes) refuse("a spawned job has no nodes of its own");
-  out.oversubscribe = request.may_oversubscribe.value_or(run.plan.may_oversubscribe);
+  out.oversubscribe = request.may_oversubscribe.value_or(run.plan.may_oversubscribe || of_run.oversubscribe);
   out.input.kind = job::InputTarget::Kind::none;
   out.pmi = of_run.pmi;
   // Ranks of the parent's job have the first cores.

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tools/weftinfo/json.hpp"
 
 namespace weft::weftinfo {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes one JSON document, in the order of the calls.
+// Writes one JSON document, in the order of the calls, as one line.
 #pragma once
 
 #include <concepts>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft::weftinfo {
+namespace weft::messages {
 
 class Json {
  public:
@@ -38,4 +38,4 @@ class Json {
   bool is_first_ = true;    ///< nothing stands before the next one that a comma has to divide it from
 };
 
-}  // namespace weft::weftinfo
+}  // namespace weft::messages

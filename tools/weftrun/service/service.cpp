@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/service/service.hpp"
+
+#include <unistd.h>
+
+#include <asio/post.hpp>
+#include <utility>
+
+#include "tools/messages/service_messages.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/process/held_signals.hpp"
+
+namespace weft::weftrun::service {
+namespace {
+
+namespace exit_status = messages::exit_status;
+
+RunningJobs::Place place_of(asio::io_context& loop, const Plan& plan, RunningJobsWatcher& watcher) {
+  return {loop, plan, watcher};
+}
+
+}  // namespace
+
+Service::Service(const process::Spawner& spawner, const Options& options, const Plan& plan,
+                 std::string release, std::string transport, std::function<void()> ready)
+    : spawner_(spawner),
+      options_(options),
+      plan_(plan),
+      release_(std::move(release)),
+      transport_(std::move(transport)),
+      ready_(std::move(ready)),
+      terminal_(loop_, *this),
+      console_(terminal_, options.quiet, options.verbose),
+      jobs_(place_of(loop_, plan, *this)),
+      served_(loop_, jobs_,
+              ServedJobs::Events{[this](const State& state) { tell(state.id, state); },
+                                 [this](std::uint64_t id, const Refused& why) { tell(id, why); },
+                                 [this] { asio::post(loop_, [this] { finish_if_over(); }); }}) {}
+
+int Service::run() {
+  process::keep_crashes_deadly();
+  process::HeldSignals held;
+  door_.emplace(loop_, options_.service.name, [this](base::Fd socket) { welcome(std::move(socket)); });
+  GroundWatcher& watcher = *this;  // a base that emplace may not see
+  ground_.emplace(Ground::Setup{loop_, spawner_, plan_, jobs_, watcher, release_, transport_});
+  ground_->start_server();
+  ground_->prepare_daemons();
+  held.restore_dispositions();
+  signals_.emplace(loop_, SignalWatch::Events{[this](int) { close(); }, [](int) {}});
+  held.release();
+  if (auto* const cluster = ground_->cluster())
+    cluster->start();
+  else
+    asio::post(loop_, [this] { on_all_connected(); });
+  loop_.run();
+  if (auto* const node = ground_->node()) node->reap_orphans();
+  return exit_code_;
+}
+
+void Service::on_all_connected() {
+  if (is_closing_) return;
+  console_.print_result(messages::service_ready(options_.service.name, plan_.all_nodes(), plan_.universe));
+  if (options_.service.detach) terminal_.give_up();
+  ready_();
+  served_.open();
+}
+
+// ---- attachers
+
+void Service::welcome(base::Fd socket) {
+  const auto number = ++last_visitor_;
+  Link::Events events;
+  events.message = [this, number](Link::Message message) { take(number, std::move(message)); };
+  events.closed = [this, number] { dismiss_visitor(number); };
+  visitors_[number].link = std::make_unique<Link>(loop_, std::move(socket), std::move(events));
+}
+
+void Service::take(std::uint64_t visitor, Link::Message message) {
+  auto& from = visitors_.at(visitor);
+  bool is_right = true;
+  switch (message.type) {
+    case MessageType::run:
+      is_right = take_run(visitor, std::move(message));
+      break;
+    case MessageType::signal: {
+      const auto signal = message.as<Signal>();
+      is_right = signal.has_value();
+      if (is_right) served_.signal(from.job, signal->number);
+      break;
+    }
+    case MessageType::list:
+      from.link->send(Listed{served_.list()});
+      break;
+    case MessageType::stop:
+      close();
+      break;
+    default:
+      is_right = false;
+  }
+  if (!is_right) dismiss_visitor(visitor);
+}
+
+bool Service::take_run(std::uint64_t visitor, Link::Message message) {
+  constexpr std::size_t streams = 3;
+  auto request = message.as<Run>();
+  auto& from = visitors_.at(visitor);
+  if (!request || message.descriptors.size() != streams || from.job != 0) return false;
+  from.job = ++last_job_;
+  from.is_detached = request->is_detached;
+  if (is_closing_)
+    from.link->send(Refused{exit_status::own_failure, messages::service_ends()});
+  else
+    served_.add(from.job, std::move(*request), std::move(message.descriptors));
+  return true;
+}
+
+/// Perhaps inside a call of its link.
+void Service::dismiss_visitor(std::uint64_t visitor) {
+  asio::post(loop_, [this, visitor] {
+    const auto at = visitors_.find(visitor);
+    if (at == visitors_.end()) return;
+    const auto gone = std::move(at->second);
+    visitors_.erase(at);
+    if (!gone.is_detached) served_.abandon(gone.job);
+  });
+}
+
+template <class Message>
+void Service::tell(std::uint64_t job, const Message& message) {
+  for (const auto& [number, visitor] : visitors_)
+    if (visitor.job == job) visitor.link->send(message);
+}
+
+// ---- the end
+
+void Service::close() {
+  if (!std::exchange(is_closing_, true)) console_.print_result(messages::service_ends());
+  served_.close();
+  asio::post(loop_, [this] { finish_if_over(); });
+}
+
+void Service::finish_if_over() {
+  check_nodes();
+  if (!is_closing_ || !served_.is_empty() || std::exchange(is_finishing_, true)) return;
+  ground_->dismiss();
+  ground_->finish();
+}
+
+void Service::on_run_over(UserRun& run, int exit_code) {
+  served_.on_over(run, exit_code);
+}
+
+void Service::on_unused_node_lost(const std::string& line) {
+  console_.print_result(line);
+  asio::post(loop_, [this] { finish_if_over(); });
+}
+
+bool Service::has_nodes() {
+  if (plan_.own) return true;
+  for (std::uint32_t node = 0; node < plan_.all_nodes(); ++node)
+    if (!ground_->cluster()->is_lost(node)) return true;
+  return false;
+}
+
+void Service::check_nodes() {
+  if (is_closing_ || has_nodes()) return;
+  console_.print(messages::service_without_nodes());
+  exit_code_ = exit_status::own_failure;
+  close();
+}
+
+void Service::on_all_exited() {
+  for (const auto& [number, visitor] : visitors_) visitor.link->send(Stopped{});
+  loop_.stop();
+}
+
+}  // namespace weft::weftrun::service
