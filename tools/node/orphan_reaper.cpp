@@ -34,16 +34,22 @@ OrphanReaper::OrphanReaper(pid_t guard, bool has_other_children) : spared_{guard
 OrphanReaper::Found OrphanReaper::find(const Whose& whose) const {
   const bool is_known_by_mark = has_other_children_ || !whose.is_only_job;
   Found found;
-  each_process([&](pid_t pid) {
-    const auto [letter, parent] = state_of(pid);
+  const auto look_at = [&](pid_t pid) {
     const auto is_one_of = [pid](const std::vector<pid_t>& pids) {
       return std::find(pids.begin(), pids.end(), pid) != pids.end();
     };
-    if (parent != ::getpid() || is_one_of(spared_) || is_one_of(whose.ranks)) return;
+    if (is_one_of(spared_) || is_one_of(whose.ranks)) return;
+    const auto [letter, parent] = state_of(pid);
+    if (parent != ::getpid()) return;
     const auto ours = is_known_by_mark ? has_variable(pid, whose.mark) : HasMark::yes;
     if (ours == HasMark::yes) found.orphans.push_back(pid);
     if (ours == HasMark::unknown && letter != 'Z') found.look_again = true;
-  });
+  };
+  const auto children = whose.is_last ? std::nullopt : own_children();
+  if (children)
+    std::for_each(children->begin(), children->end(), look_at);
+  else
+    each_process(look_at);
   return found;
 }
 

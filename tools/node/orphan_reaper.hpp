@@ -24,7 +24,8 @@ class OrphanReaper {
     bool is_only_job = true;   ///< this process has no other
   };
   /// Kills and reaps orphans until none is left, or one has not ended after some seconds; those of an orphan
-  /// are found in turn. Cost: one system call if there is no child; otherwise it reads /proc.
+  /// are found in turn. Cost: one system call if there is no child; otherwise a file for each
+  /// child that is not known; without CONFIG_PROC_CHILDREN, for each process of the machine.
   void reap(const Whose& whose) const;
 
  private:

@@ -25,6 +25,22 @@ std::string contents_of(const std::string& path) {
   }
 }
 
+std::optional<std::vector<pid_t>> own_children() {
+  if (::access("/proc/thread-self/children", R_OK) != 0) return std::nullopt;
+  std::vector<pid_t> out;
+  each_number("/proc/self/task", [&out](pid_t thread) {
+    const auto text = contents_of(fmt::format("/proc/self/task/{}/children", thread));
+    for (const char* at = text.c_str(); *at != '\0';) {
+      char* end = nullptr;
+      const long pid = std::strtol(at, &end, 10);
+      if (end == at) return;
+      out.push_back(static_cast<pid_t>(pid));
+      at = *end == '\0' ? end : end + 1;
+    }
+  });
+  return out;
+}
+
 ProcessState state_of(pid_t pid) {
   const std::string stat = contents_of(fmt::format("/proc/{}/stat", pid));
   const auto name_end = stat.rfind(')');  // a program's name may hold spaces and parentheses
