@@ -45,8 +45,7 @@ OrphanReaper::Found OrphanReaper::find(const Whose& whose) const {
     if (ours == HasMark::yes) found.orphans.push_back(pid);
     if (ours == HasMark::unknown && letter != 'Z') found.look_again = true;
   };
-  const auto children = whose.is_last ? std::nullopt : own_children();
-  if (children)
+  if (const auto children = own_children())
     std::for_each(children->begin(), children->end(), look_at);
   else
     each_process(look_at);
