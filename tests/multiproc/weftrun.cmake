@@ -27,10 +27,12 @@ endforeach()
 
 add_executable(spawn_client ${CMAKE_CURRENT_LIST_DIR}/harness/spawn_client.c)
 target_link_libraries(spawn_client PRIVATE weft_flags pmix)
-add_test(NAME multiproc.weftrun.spawn COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/spawn_test.py)
-set_tests_properties(multiproc.weftrun.spawn PROPERTIES LABELS multiproc TIMEOUT 600
-  ENVIRONMENT
-    "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+foreach(part spawn service)
+  add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/${part}_test.py)
+  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
+    ENVIRONMENT
+      "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+endforeach()
 
 foreach(part absentees progress habits saved_machines)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/${part}_test.py)

@@ -89,12 +89,12 @@ int run_launcher(LauncherOf&& launcher_of) {
   }
 }
 
-int serve(const Options& options, const service::ReadyPipe& pipe) {
+int serve(const Options& options, const service::ReadyPipe& ready) {
   const process::Spawner spawner;  // before anything is opened
   const Plan plan = make_service_plan(options, context_of(options));
   return run_launcher([&](const std::string& transport) {
     return std::make_unique<service::Service>(spawner, options, plan, WEFT_VERSION, transport,
-                                              [&pipe] { pipe.tell(); });
+                                              [&ready] { ready.tell(); });
   });
 }
 
@@ -112,7 +112,9 @@ int run(int argc, char** argv) {
   process::grow_descriptor_table();
   node::forget_other_jobs();
   if (what == ServiceOptions::What::start)
-    return service::in_background(options.service.detach, [&](const auto& pipe) { return serve(options, pipe); });
+    return options.service.detach
+               ? service::in_background([&](const auto& ready) { return serve(options, ready); })
+               : serve(options, {});
   const process::Spawner spawner;  // before anything is opened
   Plan plan = make_plan(options, context_of(options));
   const auto text = said_before(plan, options);

@@ -88,7 +88,7 @@ class Visit {
     if (options_.service.what == What::stop) link_.send(StopAll());
     if (options_.service.what == What::attach) send_job();
     loop_.run();
-    return exit_code_;
+    return exit_code_.value_or(exit_status::own_failure);
   }
 
  private:
@@ -159,8 +159,9 @@ class Visit {
   /// Of the job: where its own output does not go.
   void say(const std::string& text) { write(options_.service.detach ? stdout : stderr, text); }
 
+  /// The first counts: that the service ends may come behind it.
   void end(int exit_code) {
-    exit_code_ = exit_code;
+    if (!exit_code_) exit_code_ = exit_code;
     loop_.stop();
   }
 
@@ -174,7 +175,7 @@ class Visit {
   Link link_;
   std::optional<io::Input> input_;
   std::optional<SignalWatch> signals_;
-  int exit_code_ = 0;
+  std::optional<int> exit_code_;
 };
 
 }  // namespace

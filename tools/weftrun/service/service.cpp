@@ -60,7 +60,6 @@ int Service::run() {
 void Service::on_all_connected() {
   if (is_closing_) return;
   console_.print_result(messages::service_ready(options_.service.name, plan_.all_nodes(), plan_.universe));
-  if (options_.service.detach) terminal_.give_up();
   ready_();
   served_.open();
 }
