@@ -254,10 +254,11 @@ class Ends(unittest.TestCase):
     def test_a_lost_daemon_ends_its_jobs(self):
         with service(*SHAPES["three nodes"]) as one:
             host = socket.gethostname()
-            there = [one.begin("-n", "1", "-H", f"{host}-v{node}", *LONG) for node in (0, 1)]
+            there = [one.begin("-n", "1", "-H", f"{host}-v{node}", *LONG, env={**os.environ, "MARK": f"{one.name}-{node}"})
+                     for node in (0, 1)]
             wait_until(lambda: one.states() == ["running", "running"], "both jobs")
-            rank = with_variable(f"PMIX_NAMESPACE={one.jobs()[2]['namespace']}")
-            daemon = next(parent(pid) for pid in rank if parent(pid) != one.process.pid)
+            rank = next(pid for pid in with_variable(f"MARK={one.name}-1") if pid != there[1].pid)
+            daemon = parent(rank)
             os.kill(daemon, signal.SIGKILL)
             _, _, error = finish(there[1])
             self.assertNotEqual(there[1].returncode, 0)

@@ -243,7 +243,7 @@ void RunningJobs::on_job_launched(JobRun& job) {
   const auto& entry = entry_of(job);
   if (entry.tells_start && !is_here(*entry.parent))
     server_->tell_job(PMIX_LAUNCH_COMPLETE, job.nspace(), *entry.parent);
-  if (!entry.parent) place_.watcher.on_run_launched(*entry.run);
+  if (!entry.parent) place_.watcher.on_run_launched(*entry.run, job);
 }
 
 void RunningJobs::on_job_runs(JobRun& job) {

@@ -29,7 +29,7 @@ namespace {
 namespace exit_status = messages::exit_status;
 using Target = job::InputTarget::Kind;
 
-constexpr std::array<const char*, 3> state_names{"waiting", "running", "ended"};
+constexpr std::array<const char*, 4> state_names{"waiting", "starting", "running", "ended"};
 
 const char* name_of(JobState state) noexcept {
   return state_names[static_cast<std::size_t>(state)];
@@ -110,10 +110,10 @@ class Visit {
       input = input_->connect(job::Rank{0});
       streams[0] = input.get();
     }
-    link_.send(request, streams);
-    if (input_) input_->resume();
     signals_.emplace(loop_, SignalWatch::Events{[this](int signal) { link_.send(Signal{signal}); },
                                                 [this](int signal) { relay(signal); }});
+    link_.send(request, streams);
+    if (input_) input_->resume();
   }
 
   void relay(int signal) {

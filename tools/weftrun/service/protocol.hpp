@@ -5,7 +5,7 @@
 //   attacher                              service
 //     run + its three streams  ------->     the job waits for room, or is set up
 //     signal                   ------->     for all processes of the job
-//                              <-------   state: waiting, running, ended; the last once, with the status
+//                              <-------   state: waiting, starting, running, ended; the last with the status
 //                              <-------   refused: nothing runs; the last
 //     list                     ------->
 //                              <-------   listed
@@ -77,7 +77,12 @@ struct StopAll {
 template <class Archive>
 void fields(Archive&, StopAll&) {}
 
-enum class JobState : std::uint8_t { waiting, running, ended };
+enum class JobState : std::uint8_t {
+  waiting,   ///< for slots
+  starting,  ///< it has its slots
+  running,   ///< all ranks have been started
+  ended,
+};
 
 /// How a job is; also an element of `Listed`.
 struct State {
@@ -85,7 +90,7 @@ struct State {
   std::uint64_t id = 0;  ///< counted by the service
   JobState state = JobState::waiting;
   std::int32_t status = 0;  ///< when it has ended
-  std::string nspace;       ///< empty: it waits
+  std::string nspace;       ///< empty: it waits, or has ended without one
   std::string program;
   std::uint32_t ranks = 0;  ///< 0: it waits, and takes what is free
 };

@@ -65,10 +65,7 @@ void ServedJobs::start_waiting() {
       const auto* const started = jobs_.start(job.run);
       if (started == nullptr) return;
       waiting_.pop_front();
-      job.state.nspace = started->nspace();
-      job.state.ranks = started->table().size();
-      job.state.state = JobState::running;
-      events_.changed(job.state);
+      if (job.state.state == JobState::waiting) tell(job, JobState::starting, *started);
     } catch (const Stop& stop) {
       waiting_.pop_front();
       refuse(id, stop);
@@ -132,6 +129,18 @@ ServedJobs::Job* ServedJobs::find(const UserRun& run) {
   const auto at = std::find_if(jobs_here_.begin(), jobs_here_.end(),
                                [&](const auto& each) { return each.second.run.get() == &run; });
   return at == jobs_here_.end() ? nullptr : &at->second;
+}
+
+void ServedJobs::tell(Job& job, JobState state, const JobRun& of) {
+  job.state.nspace = of.nspace();
+  job.state.ranks = of.table().size();
+  job.state.state = state;
+  events_.changed(job.state);
+}
+
+/// Perhaps inside of start().
+void ServedJobs::on_launched(const UserRun& run, const JobRun& first) {
+  if (auto* const job = find(run)) tell(*job, JobState::running, first);
 }
 
 void ServedJobs::on_ending(const UserRun&) {

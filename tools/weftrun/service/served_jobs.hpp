@@ -44,6 +44,7 @@ class ServedJobs {
   std::vector<State> list() const;
 
   // What RunningJobs tells of a run.
+  void on_launched(const UserRun& run, const JobRun& first);
   void on_ending(const UserRun& run);
   void on_over(const UserRun& run, int exit_code);
 
@@ -54,6 +55,7 @@ class ServedJobs {
     std::shared_ptr<UserRun> run;
   };
   Job* find(const UserRun& run);
+  void tell(Job& job, JobState state, const JobRun& of);
   void start_waiting();
   void refuse(std::uint64_t id, const messages::Stop& stop);
   void cancel(Job& job, int signal);

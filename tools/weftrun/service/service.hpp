@@ -59,7 +59,7 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
   void on_detail(const std::string& text) override { console_.print_detail(text); }
   void on_unused_node_lost(const std::string& line) override;
   void on_all_exited() override;
-  void on_run_launched(UserRun&) override {}
+  void on_run_launched(UserRun& run, const JobRun& first) override { served_.on_launched(run, first); }
   void on_run_ending(UserRun& run) override { served_.on_ending(run); }
   void on_run_over(UserRun& run, int exit_code) override;
   void on_written() override {}
