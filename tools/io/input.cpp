@@ -43,11 +43,9 @@ bool is_readable(int fd) {
 }  // namespace
 
 Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others, int source)
-    : target_(target),
-      others_(std::move(others)),
-      given_(source),
-      source_(loop),
-      pipes_(loop, [this] { close_if_unwanted(); }) {
+    : target_(target), others_(std::move(others)), given_(source), source_(loop), pipes_(loop, [this] {
+        close_if_unwanted();
+      }) {
   if (target_.kind == job::InputTarget::Kind::all && size == 1)
     target_ = {job::InputTarget::Kind::one, Rank{0}};
   terminal_ = ::isatty(given_) == 1;
@@ -59,8 +57,7 @@ Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size
   process::Fd own = process::reopen_nonblocking(given_, O_RDONLY);
   struct stat status {};
   const bool has_offset = ::fstat(given_, &status) == 0 && S_ISREG(status.st_mode);
-  if (!own || has_offset)
-    own = duplicate(given_);  // a second opening of a file would begin at its start
+  if (!own || has_offset) own = duplicate(given_);  // a second opening of a file would begin at its start
   source_.assign(own.release());
 }
 

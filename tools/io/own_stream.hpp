@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A standard stream of this process, or of another that has handed it over, in which flows of any number of jobs end, with lines of its own between
-// them.
+// A standard stream of this process, or of another that has handed it over, in which flows of any number of
+// jobs end, with lines of its own between them.
 //
 // Memory is bounded: one chunk is written at a time, and of each flow one more waits, or as many as its
 // sender has credit for. A chunk is acknowledged when it is written, so a slow reader of the stream stops the

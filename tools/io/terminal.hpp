@@ -40,7 +40,8 @@ class Terminal {
   void give_up();
 
  private:
-  std::unique_ptr<OwnStream> make(asio::io_context& loop, job::Stream stream, int fd, TerminalWatcher& watcher);
+  std::unique_ptr<OwnStream> make(asio::io_context& loop, job::Stream stream, int fd,
+                                  TerminalWatcher& watcher);
 
   std::unique_ptr<OwnStream> out_;
   std::unique_ptr<OwnStream> error_;  // null where both are one file: a line must not be cut by the other

@@ -22,22 +22,24 @@ std::string no_service(std::string_view name) {
 }
 
 std::string service_of_other(std::string_view name) {
-  return fmt::format("the service '{}' here is another user's process, which took the name; start one of "
-                     "another name: weftrun --dvm=NAME",
-                     name);
+  return fmt::format(
+      "the service '{}' here is another user's process, which took the name; start one of "
+      "another name: weftrun --dvm=NAME",
+      name);
 }
 
 std::string service_is_there(std::string_view name, int error) {
   if (error != EADDRINUSE)
     return fmt::format("the service '{}' cannot be reached by others: {}", name, std::strerror(error));
-  return fmt::format("a service '{}' runs on this machine already; weftrun {} ends it, --dvm=NAME starts "
-                     "another",
-                     name, option("--stop-dvm", name));
+  return fmt::format(
+      "a service '{}' runs on this machine already; weftrun {} ends it, --dvm=NAME starts "
+      "another",
+      name, option("--stop-dvm", name));
 }
 
 std::string service_ready(std::string_view name, std::size_t nodes, std::uint32_t slots) {
-  return fmt::format("ready: {} nodes, {} slots; weftrun {} runs jobs here, weftrun {} ends all", nodes, slots,
-                     option("--attach", name), option("--stop-dvm", name));
+  return fmt::format("ready: {} nodes, {} slots; weftrun {} runs jobs here, weftrun {} ends all", nodes,
+                     slots, option("--attach", name), option("--stop-dvm", name));
 }
 
 std::string service_without_nodes() {
@@ -61,9 +63,10 @@ std::string job_canceled(std::uint64_t id, std::string_view why) {
 }
 
 std::string no_message(std::string_view name) {
-  return fmt::format("the service '{}' sent what is no message of this release; are both weftrun of one "
-                     "release?",
-                     name);
+  return fmt::format(
+      "the service '{}' sent what is no message of this release; are both weftrun of one "
+      "release?",
+      name);
 }
 
 std::string no_background(int error) {

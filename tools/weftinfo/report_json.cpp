@@ -51,7 +51,10 @@ void write(Json& out, const Cluster& cluster, const Fence& fence) {
     if (!run.is_all) out.field("first", run.first).field("last", run.last);
     out.end();
   }
-  out.end().field("operation", fence.operation).field("generation", fence.generation).field("age_ms", fence.age_ms);
+  out.end()
+      .field("operation", fence.operation)
+      .field("generation", fence.generation)
+      .field("age_ms", fence.age_ms);
   out.field("collects", fence.collects).field("algorithm", fence.algorithm);
   out.field("nodes", fence.nodes).field("nodes_entered", fence.entered);
   out.field("ranks", fence.ranks).field("ranks_arrived", fence.arrived).key("missing").array();

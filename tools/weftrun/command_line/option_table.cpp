@@ -40,8 +40,7 @@ void take_processors(S& s, G& g) {
 
 void take_service(S& s, ServiceOptions::What what, G& g) {
   auto& service = s.options.service;
-  if (service.what != ServiceOptions::What::none)
-    refuse("--dvm, --attach and --stop-dvm exclude each other");
+  if (service.what != ServiceOptions::What::none) refuse("--dvm, --attach and --stop-dvm exclude each other");
   service.what = what;
   service.name = g.value.empty() ? "default" : service_name(g.option, g.value);
 }
@@ -148,7 +147,8 @@ constexpr Option table[] = {
      [](S& s, G&) { s.options.service.detach = true; }},
     {"--jobs", "", Topic::service, "With --attach: list the jobs, those too that have ended lately",
      [](S& s, G&) { s.wants_list = true; }},
-    {"--json", "", Topic::service, "With --attach: a line of JSON for each change of the job, or for each job",
+    {"--json", "", Topic::service,
+     "With --attach: a line of JSON for each change of the job, or for each job",
      [](S& s, G&) { s.options.service.json = true; }},
     {"--stop-dvm", "[=NAME]", Topic::service, "End the jobs and the daemons of --dvm",
      [](S& s, G& g) { take_service(s, ServiceOptions::What::stop, g); }},

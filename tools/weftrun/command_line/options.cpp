@@ -121,7 +121,8 @@ void check_service(const Options& options) {
     refuse(fmt::format("{} starts no program", service.what == What::stop ? "--stop-dvm" : "--jobs"));
   if (service.what != What::attach) return;
   if (!service.first_of_nodes.empty())
-    refuse(fmt::format("{} speaks of nodes, and those of --dvm are there; leave it out", service.first_of_nodes));
+    refuse(fmt::format("{} speaks of nodes, and those of --dvm are there; leave it out",
+                       service.first_of_nodes));
   if (options.dry_run || options.explain || options.shows_map || options.shows_allocation)
     refuse("--dry-run, --explain and --display map, allocation do not go with --attach");
   if (!options.rank_file.empty()) refuse("--rankfile does not go with --attach");

@@ -120,7 +120,6 @@ constexpr Foreign foreign_options[] = {
     {"ompi-server", mpirun, say::nothing},
     {"personality", mpirun, say::nothing},
     {"dvm-uri", mpirun, say::nothing},
-    {"dvm", mpirun, say::nothing},
     {"get-stack-traces", mpirun, "write --timeout SECONDS, and see weftinfo for what a job waits for"},
     {"report-state-on-timeout", mpirun,
      "set WEFT_STUCK_AFTER=SECONDS, or see weftinfo for what a job waits for"},

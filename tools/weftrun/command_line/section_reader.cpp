@@ -137,9 +137,8 @@ class Reader {
     const bool is_of_job = option.topic == Topic::placement || option.topic == Topic::output ||
                            option.topic == Topic::job ||
                            (option.topic == Topic::program && !option.names.ends_with("--host"));
-    const bool is_of_both =
-        option.names.starts_with("-q") || option.names.starts_with("-v") ||
-        option.names.starts_with("--allow-run-as-root");
+    const bool is_of_both = option.names.starts_with("-q") || option.names.starts_with("-v") ||
+                            option.names.starts_with("--allow-run-as-root");
     auto& first = option.topic == Topic::nodes ? service.first_of_nodes : service.first_of_job;
     if ((option.topic == Topic::nodes || is_of_job) && !is_of_both && first.empty()) first = given.option;
   }

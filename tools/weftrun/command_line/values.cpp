@@ -183,10 +183,12 @@ std::string process_set(const std::string& name) {
 
 std::string service_name(const std::string& option, const std::string& name) {
   constexpr std::size_t longest = 64;
-  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_'; };
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  };
   if (name.size() > longest || !std::all_of(name.begin(), name.end(), is_plain))
-    refuse(fmt::format("{}={}: a name has 1 to {} letters, digits, dots, dashes and underscores", option, name,
-                       longest));
+    refuse(fmt::format("{}={}: a name has 1 to {} letters, digits, dots, dashes and underscores", option,
+                       name, longest));
   return name;
 }
 

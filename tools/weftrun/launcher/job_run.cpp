@@ -255,8 +255,8 @@ void JobRun::on_output_lost(const std::string& what, int error) {
 void JobRun::print_end() const {
   if (has_ranks_here())
     place_.run.console().print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",
-                                            local_->count_connected(), local_->all().size(),
-                                            plan_.alone ? "" : " of this node"));
+                                                  local_->count_connected(), local_->all().size(),
+                                                  plan_.alone ? "" : " of this node"));
   place_.run.console().print_detail(fmt::format("exit status {}", job_.exit_code()));
 }
 

@@ -83,8 +83,7 @@ void JobRun::begin() {
   others.send = [this](std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
     far_->send_input(node, bytes, std::move(taken));
   };
-  input_.emplace(place_.loop, launch_.input, table_.size(), std::move(others),
-                place_.run.input());
+  input_.emplace(place_.loop, launch_.input, table_.size(), std::move(others), place_.run.input());
   if (limit_) time_.start(*limit_, [this] { on_time_up(*limit_); });
 }
 

@@ -37,7 +37,8 @@ pmix_status_t status_of_start(int exit_code) noexcept {
 JobRun& RunningJobs::add_first(std::shared_ptr<UserRun> run) {
   auto& entry = jobs_.emplace_back();
   JobRunWatcher& watcher = *this;  // a base that make_unique may not see
-  entry.job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher}, run->options(), place_.plan);
+  entry.job =
+      std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher}, run->options(), place_.plan);
   entry.run = std::move(run);
   return *entry.job;
 }
@@ -117,8 +118,8 @@ void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnReque
 
 Options RunningJobs::options_for(const job::SpawnRequest& request, const Entry& parent) const {
   const auto& of_run = parent.run->options();
-  auto options = spawn_options(request, {of_run, place_.plan},
-                               parent.job->app_of(request.parent.rank).settings);
+  auto options =
+      spawn_options(request, {of_run, place_.plan}, parent.job->app_of(request.parent.rank).settings);
   for (auto& app : options.apps)  // that of this process may be another
     if (app.directory.empty()) app.directory = parent.run->surroundings().directory;
   if (const auto limit = of_run.limit) {
@@ -280,9 +281,8 @@ void RunningJobs::on_job_ending(JobRun& job) {
   auto& entry = entry_of(job);
   entry.is_ending = true;
   const auto run = entry.run;
-  const bool are_all = std::all_of(jobs_.begin(), jobs_.end(), [&](const Entry& other) {
-    return other.run != run || other.is_ending;
-  });
+  const bool are_all = std::all_of(jobs_.begin(), jobs_.end(),
+                                   [&](const Entry& other) { return other.run != run || other.is_ending; });
   serve_waiting();
   if (!are_all) return;
   run->set_over();

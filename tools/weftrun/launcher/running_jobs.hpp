@@ -23,8 +23,8 @@ namespace weft::weftrun {
 class RunningJobsWatcher {
  public:
   virtual void on_run_launched(UserRun& run, const JobRun& first) = 0;  ///< all ranks of its first job run
-  virtual void on_run_ending(UserRun& run) = 0;               ///< no process of it runs
-  virtual void on_run_over(UserRun& run, int exit_code) = 0;  ///< nothing is left to do for it
+  virtual void on_run_ending(UserRun& run) = 0;                         ///< no process of it runs
+  virtual void on_run_over(UserRun& run, int exit_code) = 0;            ///< nothing is left to do for it
 
  protected:
   ~RunningJobsWatcher() = default;

@@ -61,7 +61,8 @@ std::string text_of(const std::vector<State>& jobs) {
 /// The service has another directory and reads none of this process's files.
 void make_absolute(Options& options, const std::string& directory) {
   const std::filesystem::path here(directory);
-  if (!options.output_directory.empty()) options.output_directory = (here / options.output_directory).string();
+  if (!options.output_directory.empty())
+    options.output_directory = (here / options.output_directory).string();
   for (std::size_t a = 0; a < options.apps.size(); ++a) {
     auto& app = options.apps[a];
     app.directory = app.directory.empty() ? directory : (here / app.directory).string();
@@ -128,7 +129,8 @@ class Visit {
     if (const auto refused = message.as<Refused>()) is_right = true, take(*refused);
     if (const auto listed = message.as<Listed>()) is_right = true, take(*listed);
     if (message.as<Stopped>()) is_right = true, end(0);
-    if (!is_right) throw messages::Stop(exit_status::own_failure, messages::no_message(options_.service.name));
+    if (!is_right)
+      throw messages::Stop(exit_status::own_failure, messages::no_message(options_.service.name));
   }
 
   void take(const State& state) {
@@ -142,7 +144,11 @@ class Visit {
   void take(const Refused& refused) {
     if (options_.service.json) {
       messages::Json out;
-      out.object().field("state", "refused").field("status", refused.status).field("reason", refused.line).end();
+      out.object()
+          .field("state", "refused")
+          .field("status", refused.status)
+          .field("reason", refused.line)
+          .end();
       say(std::move(out).take());
     }
     throw messages::Stop(refused.status, refused.line);

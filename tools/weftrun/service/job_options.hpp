@@ -62,8 +62,8 @@ inline bool is_valid(const JobOptions& job) noexcept {
   };
   const auto is_processor = [](unsigned number) { return number < placement::most_processors; };
   return !o.apps.empty() && std::all_of(o.apps.begin(), o.apps.end(), is_app) &&
-         (o.apps.size() == 1 || std::all_of(o.apps.begin(), o.apps.end(),
-                                            [](const job::App& app) { return app.ranks != 0; })) &&
+         (o.apps.size() == 1 ||
+          std::all_of(o.apps.begin(), o.apps.end(), [](const job::App& app) { return app.ranks != 0; })) &&
          o.own_hosts.size() == o.apps.size() && job.settings.size() == o.apps.size() &&
          std::all_of(o.processors.begin(), o.processors.end(), is_processor) &&
          o.on_failure <= OnFailure::go_on && o.mapping.bind <= job::BindTo::hwthread &&

@@ -39,8 +39,8 @@ void Link::flush() {
   while (done < out_.size() && !is_closed_) {
     std::vector<int> descriptors;
     for (const auto& fd : descriptors_out_) descriptors.push_back(fd.get());
-    const auto sent = base::send_some(socket_.native_handle(), Bytes(out_).subspan(done), descriptors,
-                                      base::Blocking::no);
+    const auto sent =
+        base::send_some(socket_.native_handle(), Bytes(out_).subspan(done), descriptors, base::Blocking::no);
     if (sent) {
       done += *sent;
       descriptors_out_.clear();
@@ -65,8 +65,7 @@ void Link::await_input() {
 
 void Link::read() {
   std::array<std::byte, chunk_bytes> chunk;
-  const auto taken =
-      base::receive_some(socket_.native_handle(), chunk, &descriptors_in_, base::Blocking::no);
+  const auto taken = base::receive_some(socket_.native_handle(), chunk, &descriptors_in_, base::Blocking::no);
   if (!taken && taken.error().code == Errc::again) return await_input();
   if (!taken) return close();
   in_.insert(in_.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(*taken));

@@ -45,7 +45,8 @@ void ServedJobs::add(std::uint64_t id, Run request, std::vector<base::Fd> descri
   job.state = {id, JobState::waiting, 0, {}, options.apps.front().argv.front(), ranks_of(options)};
   waiting_.push_back(id);
   start_waiting();
-  if (const auto at = jobs_here_.find(id); at != jobs_here_.end() && at->second.state.state == JobState::waiting) {
+  if (const auto at = jobs_here_.find(id);
+      at != jobs_here_.end() && at->second.state.state == JobState::waiting) {
     if (is_open_) at->second.run->console().print_result(messages::job_waits(id));
     events_.changed(at->second.state);
   }
@@ -76,7 +77,8 @@ void ServedJobs::start_waiting() {
 void ServedJobs::refuse(std::uint64_t id, const Stop& stop) {
   const auto at = jobs_here_.find(id);
   events_.refused(id, {stop.exit_code(), stop.what()});
-  ended_.push_back({id, JobState::ended, stop.exit_code(), {}, at->second.state.program, at->second.state.ranks});
+  ended_.push_back(
+      {id, JobState::ended, stop.exit_code(), {}, at->second.state.program, at->second.state.ranks});
   jobs_here_.erase(at);
   if (is_empty()) events_.none_left();
 }

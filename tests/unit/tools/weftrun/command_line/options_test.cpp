@@ -71,6 +71,20 @@ TEST(CommandLine, several_programs) {
   EXPECT_EQ(options.apps[1].settings.size(), 1U);
 }
 
+TEST(CommandLine, a_service_and_its_jobs) {
+  using What = ServiceOptions::What;
+  const auto service_of = [](const Words& words) { return parse_options(words).service; };
+  EXPECT_EQ(service_of({"p"}).what, What::none);
+  EXPECT_EQ(service_of({"--dvm", "-H", "a,b"}).name, "default");
+  const auto attached = service_of({"-attach=x", "--json", "--detach", "p", "--dvm"});
+  EXPECT_EQ(attached.what, What::attach);
+  EXPECT_EQ(attached.name, "x");
+  EXPECT_TRUE(attached.json && attached.detach);
+  EXPECT_EQ(service_of({"--jobs", "--attach"}).what, What::list);
+  EXPECT_EQ(service_of({"--stop-dvm=x"}).what, What::stop);
+  EXPECT_EQ(parse_options({"--attach", "-n", "1", "p", ":", "-n", "1", "q"}).apps.size(), 2U);
+}
+
 TEST(CommandLine, nodes) {
   const Options hosts =
       parse_options({"--host", "a:2,b", "-host", "c", "-H", "n[1-2]", "--agent", "my ssh", "p", "--host"});
@@ -203,7 +217,8 @@ TEST(CommandLine, no_option_has_an_empty_value) {
     each_name(known, [&](std::string_view name) { names.emplace_back(name); });
     for (const auto& option : names) {
       const std::string expected = option + " has an empty value";
-      EXPECT_EQ(refusal({option, "", "p"}).find(expected), 0U) << option;
+      const auto separate = known.may_lack_value() ? option + "=" : option;
+      EXPECT_EQ(refusal({separate, "", "p"}).find(expected), 0U) << option;
       EXPECT_EQ(refusal({option + "=", "p"}).find(expected), 0U) << option;
     }
   }

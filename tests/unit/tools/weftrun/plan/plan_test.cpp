@@ -36,6 +36,20 @@ std::string shown(const Plan& plan) {
   return text + " " + encode(plan.distribution);
 }
 
+TEST(ServicePlanTest, has_all_nodes_and_no_rank) {
+  const auto plan_of = [](Words words) { return make_service_plan(parse_options(words), plan_context()); };
+  const auto here = plan_of({"--dvm"});
+  EXPECT_TRUE(here.alone);
+  EXPECT_TRUE(here.may_oversubscribe);
+  EXPECT_EQ(here.universe, 4U);
+  const auto listed = plan_of({"--dvm=x", "-H", "a:2,head:3,b"});
+  EXPECT_EQ(shown(listed), "a:2 head:3! b:1 3");
+  EXPECT_EQ(listed.own, 1U);
+  EXPECT_FALSE(listed.may_oversubscribe);
+  EXPECT_EQ(listed.agent.weftd, "/opt/bin/weftd");
+  EXPECT_EQ(plan_of({"--dvm", "--virtual-nodes", "3:2"}).universe, 6U);
+}
+
 const Environment slurm = {
     {"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[1-3]"}, {"SLURM_TASKS_PER_NODE", "2(x3)"}};
 
