@@ -41,6 +41,7 @@ class Launcher final : GroundWatcher, RunningJobsWatcher {
   void on_unused_node_lost(const std::string& line) override;
   void on_all_exited() override;
   void on_run_launched(UserRun&, const JobRun&) override {}
+  std::shared_ptr<UserRun> run_of_tools() override { return run_; }
   void on_run_ending(UserRun& run) override;
   void on_run_over(UserRun& run, int exit_code) override;
 

@@ -90,24 +90,30 @@ std::optional<Plan> RunningJobs::plan_now(Options options) const {
 
 // ---- a job that is asked for
 
+/// Of a process of a job, or of a tool; null: it is neither, or of a job that has ended.
+std::shared_ptr<UserRun> RunningJobs::run_of(const job::ProcessName& process,
+                                             std::optional<std::uint32_t> node) {
+  if (const auto* const job = job_named(process.nspace)) {
+    const bool is_there =
+        index(process.rank) < job->table().size() && job->table().node_of(process.rank) == node;
+    return is_there && !entry_of(*job).is_ending ? entry_of(*job).run : nullptr;
+  }
+  return process.nspace.starts_with(own_namespace()) ? nullptr : place_.watcher.run_of_tools();
+}
+
 /// Each step has a status of its own for what is wrong.
 void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnRequest& request,
                         const Reply& reply) {
-  const auto* parent = job_named(request.parent.nspace);
-  if (parent == nullptr || index(request.parent.rank) >= parent->table().size() ||
-      parent->table().node_of(request.parent.rank) != node)
-    return reply({PMIX_ERR_NOT_SUPPORTED, {}});
-  const auto& entry = entry_of(*parent);
-  const auto run = entry.run;
-  if (run->is_over() || entry.is_ending) return reply({PMIX_ERR_JOB_CANCELED, {}});
+  const auto run = run_of(request.parent, node);
+  if (!run || run->is_over()) return reply({PMIX_ERR_JOB_CANCELED, {}});
   pmix_status_t status = PMIX_ERR_BAD_PARAM;
   try {
-    const auto options = options_for(request, entry);
+    const auto options = options_for(request, *run, job_named(request.parent.nspace));
     status = PMIX_ERR_JOB_INSUFFICIENT_RESOURCES;
     const auto plan = spawn_plan(options, place_.plan, nodes_now());
     if (const auto spares = spares_in(plan); !spares.empty()) return bring_in(spares, {node, request, reply});
     status = PMIX_ERR_JOB_FAILED_TO_LAUNCH;
-    start_spawned(request, options, plan, reply);
+    start_spawned(run, request, options, plan, reply);
   } catch (const Stop& stop) {
     if (status == PMIX_ERR_JOB_FAILED_TO_LAUNCH) status = status_of_start(stop.exit_code());
     run->console().print_result(
@@ -116,14 +122,16 @@ void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnReque
   }
 }
 
-Options RunningJobs::options_for(const job::SpawnRequest& request, const Entry& parent) const {
-  const auto& of_run = parent.run->options();
-  auto options =
-      spawn_options(request, {of_run, place_.plan}, parent.job->app_of(request.parent.rank).settings);
+Options RunningJobs::options_for(const job::SpawnRequest& request, const UserRun& run,
+                                 const JobRun* parent) const {
+  const auto& of_run = run.options();
+  const auto inherited = parent == nullptr ? std::vector<job::EnvironmentSetting>()
+                                           : parent->app_of(request.parent.rank).settings;
+  auto options = spawn_options(request, {of_run, place_.plan}, inherited);
   for (auto& app : options.apps)  // that of this process may be another
-    if (app.directory.empty()) app.directory = parent.run->surroundings().directory;
+    if (app.directory.empty()) app.directory = run.surroundings().directory;
   if (const auto limit = of_run.limit) {
-    const auto left = *limit - std::chrono::duration_cast<std::chrono::milliseconds>(parent.run->age());
+    const auto left = *limit - std::chrono::duration_cast<std::chrono::milliseconds>(run.age());
     options.limit = std::clamp(options.limit.value_or(left), std::chrono::milliseconds(1),
                                std::max(left, std::chrono::milliseconds(1)));
   }
@@ -170,9 +178,9 @@ void RunningJobs::serve_waiting() {
   for (const auto& waiting : std::exchange(waiting_, {})) spawn(waiting.node, waiting.request, waiting.reply);
 }
 
-void RunningJobs::start_spawned(const job::SpawnRequest& request, const Options& options, const Plan& plan,
-                                const Reply& reply) {
-  auto entry = make(entry_of(*job_named(request.parent.nspace)).run, options, plan, request.parent);
+void RunningJobs::start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,
+                                const Options& options, const Plan& plan, const Reply& reply) {
+  auto entry = make(run, options, plan, request.parent);
   entry.tells_start = request.tells_start;
   entry.reply = reply;
   if (request.start_seconds != 0) limit_start(entry, std::chrono::seconds(request.start_seconds));

@@ -23,6 +23,8 @@ namespace weft::weftrun {
 class RunningJobsWatcher {
  public:
   virtual void on_run_launched(UserRun& run, const JobRun& first) = 0;  ///< all ranks of its first job run
+  /// That the jobs which tools ask for are of; null: there is none.
+  virtual std::shared_ptr<UserRun> run_of_tools() = 0;
   virtual void on_run_ending(UserRun& run) = 0;                         ///< no process of it runs
   virtual void on_run_over(UserRun& run, int exit_code) = 0;            ///< nothing is left to do for it
 
@@ -52,7 +54,9 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   /// Takes all that is left of a run; after on_run_over(), not inside of it.
   void forget(const UserRun& run);
 
-  /// node: that of the parent. reply: once, perhaps at once.
+  bool is_empty() const noexcept { return jobs_.empty(); }
+
+  /// node: that of the parent, a process of a job or a tool. reply: once, perhaps at once.
   using Reply = std::function<void(const job::Result&)>;
   void spawn(std::optional<std::uint32_t> node, const job::SpawnRequest& request, const Reply& reply);
   job::Result control(const job::ControlRequest& request);
@@ -89,7 +93,8 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   Entry& entry_of(const JobRun& job);
   template <class Act>
   void each(const UserRun& run, Act&& act);
-  Options options_for(const job::SpawnRequest& request, const Entry& parent) const;
+  Options options_for(const job::SpawnRequest& request, const UserRun& run, const JobRun* parent) const;
+  std::shared_ptr<UserRun> run_of(const job::ProcessName& process, std::optional<std::uint32_t> node);
   std::vector<NodeNow> nodes_now() const;
   std::optional<Plan> plan_now(Options options) const;
   std::vector<std::uint32_t> spares_in(const Plan& plan) const;
@@ -100,8 +105,8 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   };
   void bring_in(const std::vector<std::uint32_t>& spares, Waiting waiting);
   void serve_waiting();
-  void start_spawned(const job::SpawnRequest& request, const Options& options, const Plan& plan,
-                     const Reply& reply);
+  void start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,
+                     const Options& options, const Plan& plan, const Reply& reply);
   Entry make(const std::shared_ptr<UserRun>& run, const Options& options, const Plan& plan,
              std::optional<job::ProcessName> parent);
   JobRun& add(Entry entry);

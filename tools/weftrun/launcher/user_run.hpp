@@ -59,8 +59,9 @@ class UserRun final : io::TerminalWatcher {
     if (first_failure_ == 0) first_failure_ = exit_code;
   }
   int first_failure() const noexcept { return first_failure_; }
-  /// No process of it runs, and none comes any more.
-  void set_over() noexcept { is_over_ = true; }
+  /// No process of it runs, and none comes any more, unless it lasts.
+  void set_over() noexcept { is_over_ = !lasts_; }
+  void last() noexcept { lasts_ = true; }
   bool is_over() const noexcept { return is_over_; }
 
  private:
@@ -78,7 +79,7 @@ class UserRun final : io::TerminalWatcher {
   Console console_;
   const Clock::time_point begun_ = Clock::now();
   int first_failure_ = 0;
-  bool is_over_ = false;
+  bool is_over_ = false, lasts_ = false;
 };
 
 }  // namespace weft::weftrun

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/weftrun/service/service.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <asio/post.hpp>
+#include <csignal>
 #include <utility>
 
 #include "tools/messages/service_messages.hpp"
@@ -135,18 +137,36 @@ void Service::tell(std::uint64_t job, const Message& message) {
 void Service::close() {
   if (!std::exchange(is_closing_, true)) console_.print_result(messages::service_ends());
   served_.close();
+  if (tools_) jobs_.on_end_signal(*tools_, SIGTERM);
   asio::post(loop_, [this] { finish_if_over(); });
 }
 
 void Service::finish_if_over() {
   check_nodes();
-  if (!is_closing_ || !served_.is_empty() || std::exchange(is_finishing_, true)) return;
+  if (!is_closing_ || !served_.is_empty() || !jobs_.is_empty() || std::exchange(is_finishing_, true)) return;
   ground_->dismiss();
   ground_->finish();
 }
 
 void Service::on_run_over(UserRun& run, int exit_code) {
-  served_.on_over(run, exit_code);
+  if (&run != tools_.get()) return served_.on_over(run, exit_code);
+  asio::post(loop_, [this] {
+    jobs_.forget(*tools_);
+    finish_if_over();
+  });
+}
+
+/// What their jobs write goes to the tools that pull it, and nowhere else.
+std::shared_ptr<UserRun> Service::run_of_tools() {
+  if (tools_ || is_closing_) return is_closing_ ? nullptr : tools_;
+  Options options;
+  options.quiet = true;
+  UserRun::Streams nowhere;
+  nothing_ = process::Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  nowhere.input = nowhere.output = nowhere.error = nothing_.get();
+  tools_ = std::make_shared<UserRun>(loop_, std::move(options), Surroundings::own(), nowhere, jobs_);
+  tools_->last();
+  return tools_;
 }
 
 void Service::on_unused_node_lost(const std::string& line) {

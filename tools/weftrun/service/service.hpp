@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tools/io/terminal.hpp"
+#include "tools/process/fd.hpp"
 #include "tools/weftrun/launcher/console.hpp"
 #include "tools/weftrun/launcher/ground.hpp"
 #include "tools/weftrun/launcher/running_jobs.hpp"
@@ -60,6 +61,7 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
   void on_unused_node_lost(const std::string& line) override;
   void on_all_exited() override;
   void on_run_launched(UserRun& run, const JobRun& first) override { served_.on_launched(run, first); }
+  std::shared_ptr<UserRun> run_of_tools() override;
   void on_run_ending(UserRun& run) override { served_.on_ending(run); }
   void on_run_over(UserRun& run, int exit_code) override;
   void on_written() override {}
@@ -76,6 +78,8 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
   Console console_;
   RunningJobs jobs_;
   ServedJobs served_;
+  process::Fd nothing_;
+  std::shared_ptr<UserRun> tools_;  ///< null: no tool has asked for a job yet
   std::optional<Ground> ground_;
   std::optional<Door> door_;
   std::optional<SignalWatch> signals_;
