@@ -18,7 +18,12 @@ void Registrations::deregister_nspace(std::string nspace, Done done) {
   calls_.run_later([this, nspace = std::move(nspace), done = answered_once(std::move(done))] {
     door_.after_hellos([this, nspace, done] {
       auto* job = rooms_.jobs.find_announced(nspace);
-      if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+      if (job == nullptr) {
+        // A launcher that serves none of its processes has raised events about it.
+        rooms_.events.forget(nspace);
+        handlers_.forget_namespace(nspace);
+        return done(PMIX_ERR_NOT_FOUND);
+      }
       rooms_.clients.remove_all(*job, [this, nspace, done] { forget_nspace(nspace, done); });
     });
   });

@@ -24,8 +24,8 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// The object that the upcalls work on, for the library passes them no context of ours. Set before a job is
-/// registered, cleared after the library's end.
+/// The object that the upcalls work on, for the library passes them no context of ours. Set when the library
+/// is there, cleared after its end.
 std::atomic<Server*> current{nullptr};
 
 std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs[], std::size_t count) {
@@ -175,6 +175,7 @@ Server::Server(const ServerIdentity& identity, Events events) : events_(std::mov
     throw Stop(exit_status::no_transport,
                messages::server_failed("PMIx_server_init", PMIx_Error_string(status)));
   require(status, "PMIx_server_init");
+  current.store(this, std::memory_order_release);
 }
 
 Server::~Server() {
@@ -188,7 +189,6 @@ void Server::add(Namespace& of) {
   const std::lock_guard lock(mutex_);
   if (!namespaces_.emplace(of.name(), &of).second)
     throw Stop(exit_status::own_failure, messages::damaged_order());
-  current.store(this, std::memory_order_release);
 }
 
 void Server::remove(const Namespace& of) noexcept {
@@ -222,6 +222,10 @@ void Server::announce_end_of_job(const std::string& nspace, const job::Ending& e
     infos.add_int(PMIX_EXIT_CODE, ending.exit_code);
   }
   raise_event(PMIX_EVENT_JOB_END, nullptr, PMIX_RANGE_LOCAL, infos);
+}
+
+void Server::forget_job(const std::string& nspace) const {
+  PMIx_server_deregister_nspace(nspace.c_str(), [](pmix_status_t, void*) {}, nullptr);
 }
 
 void Server::tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& process) const {

@@ -47,6 +47,8 @@ class Server {
   void announce_end_of_job(const std::string& nspace, const job::Ending& ending) const;
   /// The same for one process of another node.
   void tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& process) const;
+  /// Events about a job of other nodes are kept no longer for those that listen later.
+  void forget_job(const std::string& nspace) const;
 
  private:
   friend class Namespace;

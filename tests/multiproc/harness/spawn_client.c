@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process that asks for jobs, for the tests of PMIx_Spawn: spawn_client WORD...; each word is one step.
 //   init finalize            the calls
+//   tool:PID                 in place of init: a tool of the server of that process; its last job is the other
 //   program:CMD arg:WORD     the program of the next spawn, and its next argument; me: this program
 //   ranks:N wdir:DIR env:V   of that program: its processes, its folder, a variable NAME=VALUE
 //   more                     what follows is about another program of the same spawn
@@ -33,7 +34,7 @@
 //   say:TEXT pid             prints TEXT; "pid PID"
 //   exit:N abort:N signal:N wait until:FILE
 #include <fcntl.h>
-#include <pmix.h>
+#include <pmix_tool.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -45,6 +46,7 @@
 enum { most = 64 };
 
 static pmix_proc_t me;
+static int is_tool;
 static const char* own_path;
 static pmix_app_t apps[most];
 static pmix_info_t infos[most], app_infos[most][most];
@@ -148,6 +150,7 @@ static void spawn(int blocks) {
   }
   printf("spawn %s %s\n", PMIx_Error_string(status), status == PMIX_SUCCESS ? suffix(nspace) : "");
   fflush(stdout);
+  if (is_tool) snprintf(other, sizeof other, "%s", nspace);
   repeats = 1;
   app_count = info_count = 0;
 }
@@ -339,8 +342,14 @@ static int call(const char* word, const char* rest) {
   if (strcmp(word, "init") == 0) {
     require("PMIx_Init", PMIx_Init(&me, NULL, 0));
     find_parent(0);
+  } else if (strcmp(word, "tool") == 0) {
+    pid_t pid = (pid_t)atoi(rest);
+    pmix_info_t server;
+    PMIX_INFO_LOAD(&server, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+    require("PMIx_tool_init", PMIx_tool_init(&me, &server, 1));
+    is_tool = 1;
   } else if (strcmp(word, "finalize") == 0) {
-    require("PMIx_Finalize", PMIx_Finalize(NULL, 0));
+    require("finalize", is_tool ? PMIx_tool_finalize() : PMIx_Finalize(NULL, 0));
   } else if (strcmp(word, "spawn") == 0) {
     spawn(1);
   } else if (strcmp(word, "spawn_nb") == 0) {

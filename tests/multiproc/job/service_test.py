@@ -13,7 +13,7 @@ import tempfile
 import threading
 import unittest
 
-from weftrun_common import finish, kill_quietly, parent, repeated, run, start, wait_until, with_variable
+from weftrun_common import WATCHDOG, finish, kill_quietly, parent, repeated, run, start, wait_until, with_variable
 
 SPAWN_CLIENT = os.environ["SPAWN_CLIENT"]
 SHAPES = {"one node": ("-H", f"{socket.gethostname()}:4"), "three nodes": ("--virtual-nodes", "3:2")}
@@ -176,6 +176,22 @@ class Jobs(unittest.TestCase):
             done = one.attach("-n", "1", SPAWN_CLIENT, "init", *child, "ranks:2", "spawn", "finalize")
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             self.assertEqual(sorted(done.stdout.decode().splitlines()), ["parent 1 0 1"] * 2 + ["spawn PMIX_SUCCESS 2"])
+
+
+    def test_a_tool_asks_for_jobs(self):
+        for one in self.in_each_shape():
+            def ask(*steps):
+                return subprocess.run([SPAWN_CLIENT, f"tool:{one.process.pid}", "ends", *steps, "finalize"], capture_output=True, text=True,
+                                      check=True, timeout=WATCHDOG).stdout.splitlines()
+
+            with tempfile.TemporaryDirectory() as folder:
+                # Twice: the second finds the run of the first over.
+                for number in (1, 2):
+                    said = ask("program:/usr/bin/touch", f"arg:{folder}/{number}", "ranks:2", "spawn", "ended")
+                    self.assertEqual(said, [f"spawn PMIX_SUCCESS {number}", f"ended {number} PMIX_SUCCESS"])
+                    self.assertTrue(os.path.exists(f"{folder}/{number}"))
+            self.assertEqual(ask("program:/bin/sleep", "arg:1000", "spawn"), ["spawn PMIX_SUCCESS 3"])
+            self.assertEqual(one.stop()[0], 0)  # with the job of the tool
 
 
 class Ends(unittest.TestCase):

@@ -3,10 +3,11 @@
 import os
 import pathlib
 import signal
+import subprocess
 import tempfile
 import unittest
 
-from weftrun_common import finish, kill_quietly, lives, read_lines, repeated, run, start, wait_until
+from weftrun_common import WATCHDOG, finish, kill_quietly, lives, read_lines, repeated, run, start, wait_until
 
 CLIENT = os.environ["SPAWN_CLIENT"]
 HOST, MAP, NO_OVERSUBSCRIBE, TELL_END, TELL_ALL = "pmix.host", "pmix.mapby", "pmix.noover", "pmix.notecomp", "pmix.note.jev"
@@ -203,6 +204,39 @@ class Spawn(Shapes):
                     self.assertEqual(finish(job)[0], 137)
                 finally:
                     kill_quietly(job)
+
+
+class Tools(Shapes):
+    """A job that waits, and a tool of its server."""
+
+    def ask(self, shape, *steps):
+        """What the tool has said, and what its jobs have."""
+        job = start(*shape, "sh", "-c", "echo up; exec sleep 1000")
+        try:
+            read_lines(job.stdout, int(shape[-1]))
+            tool = subprocess.run([CLIENT, f"tool:{job.pid}", *steps, "finalize"], capture_output=True, text=True, check=True,
+                                  timeout=WATCHDOG)
+        finally:
+            job.terminate()
+            _, out, _ = finish(job)
+        return tool.stdout.splitlines(), out.decode().splitlines()
+
+    def test_asks_for_a_job(self):
+        for shape in self.in_each_shape():
+            said, written = self.ask(shape, "ends", *me("init", "parent", "finalize"), "ranks:2", "spawn", "ended")
+            self.assertEqual(said[0], "spawn PMIX_SUCCESS 1")
+            self.assertRegex(said[1], "ended .* PMIX_SUCCESS")
+            self.assertEqual([line.rsplit(" ", 2)[1:] for line in written], [["0", "1"]] * 2)
+
+    def test_controls_its_job(self):
+        for shape in self.in_each_shape():
+            said, _ = self.ask(shape, "ends", "program:/bin/sleep", "arg:1000", "spawn", "to:pmix.jctrl.kill", "ended")
+            self.assertEqual(said[:2], ["spawn PMIX_SUCCESS 1", "control PMIX_SUCCESS"])
+
+    def test_an_error_is_the_calls(self):
+        for shape in self.in_each_shape():
+            said, _ = self.ask(shape, "program:/no/such/program", "spawn")
+            self.assertEqual(said, ["spawn PMIX_ERR_JOB_EXE_NOT_FOUND "])
 
 
 class Control(Shapes):

@@ -136,7 +136,10 @@ void JobRun::dismiss(const std::optional<job::Ending>& ending) {
 }
 
 void JobRun::leave() {
-  if (local_ != nullptr) node_->remove(*local_);
+  if (local_ != nullptr)
+    node_->remove(*local_);
+  else if (server_ != nullptr)
+    server_->forget_job(launch_.nspace);
   if (far_ != nullptr) cluster_->remove(*far_);
   local_ = nullptr;
   far_ = nullptr;
