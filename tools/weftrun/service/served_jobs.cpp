@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <chrono>
 #include <csignal>
 #include <optional>
 #include <utility>
@@ -16,6 +17,8 @@ namespace {
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
+/// No word is lost about a wait that is shorter.
+constexpr std::chrono::seconds short_wait{1};
 /// Of jobs that have ended: for scripts that ask later.
 constexpr std::size_t most_remembered = 1000;
 
@@ -45,11 +48,13 @@ void ServedJobs::add(std::uint64_t id, Run request, std::vector<base::Fd> descri
   job.state = {id, JobState::waiting, 0, {}, options.apps.front().argv.front(), ranks_of(options)};
   waiting_.push_back(id);
   start_waiting();
-  if (const auto at = jobs_here_.find(id);
-      at != jobs_here_.end() && at->second.state.state == JobState::waiting) {
-    if (is_open_) at->second.run->console().print_result(messages::job_waits(id));
-    events_.changed(at->second.state);
-  }
+  const auto at = jobs_here_.find(id);
+  if (at == jobs_here_.end() || at->second.state.state != JobState::waiting) return;
+  events_.changed(at->second.state);
+  at->second.patience = std::make_unique<GraceTimer>(loop_);
+  at->second.patience->start(short_wait, [this, id] {
+    jobs_here_.at(id).run->console().print_result(messages::job_waits(id));
+  });
 }
 
 void ServedJobs::open() {
@@ -66,6 +71,7 @@ void ServedJobs::start_waiting() {
       const auto* const started = jobs_.start(job.run);
       if (started == nullptr) return;
       waiting_.pop_front();
+      job.patience.reset();
       if (job.state.state == JobState::waiting) tell(job, JobState::starting, *started);
     } catch (const Stop& stop) {
       waiting_.pop_front();

@@ -13,6 +13,7 @@
 
 #include "base/fd.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/weftrun/launcher/grace_timer.hpp"
 #include "tools/weftrun/launcher/running_jobs.hpp"
 #include "tools/weftrun/service/protocol.hpp"
 
@@ -53,6 +54,7 @@ class ServedJobs {
     State state;
     std::vector<base::Fd> descriptors;  ///< the run's streams
     std::shared_ptr<UserRun> run;
+    std::unique_ptr<GraceTimer> patience{};  ///< until its user is told that it waits
   };
   Job* find(const UserRun& run);
   void tell(Job& job, JobState state, const JobRun& of);
