@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process that asks for jobs, for the tests of PMIx_Spawn: spawn_client WORD...; each word is one step.
 //   init finalize            the calls
-//   tool:PID                 in place of init: a tool of the server of that process; its last job is the other
+//   tool:PID                 in place of init: a tool of that process's server; its last job is the other
 //   program:CMD arg:WORD     the program of the next spawn, and its next argument; me: this program
 //   ranks:N wdir:DIR env:V   of that program: its processes, its folder, a variable NAME=VALUE
 //   more                     what follows is about another program of the same spawn
