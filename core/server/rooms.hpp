@@ -9,6 +9,7 @@
 
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
+#include "core/server/credentials/credentials.hpp"
 #include "core/server/groups/group_reports.hpp"
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/published/published.hpp"
@@ -29,6 +30,7 @@ struct Rooms {
     std::chrono::milliseconds key_wait{2000};
     std::size_t width_of_ends = ProcessEnds::tree_width;
     ToolSupport tools;
+    std::string munge_socket{};  ///< as Munge
   };
   Rooms(Loop& loop, const pmix_proc_t& self, const pmix_server_module_t* module, shm::Segment& segment,
         Tokens& tokens, events::Registry& handlers, Cluster& servers, const Settings& settings)
@@ -45,6 +47,7 @@ struct Rooms {
         fences(loop, jobs, card_exchange, cluster, exchanges, segment, {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         published(loop, cluster),
+        credentials(loop, cluster, settings.munge_socket),
         group_boards(segment),
         group_table(group_boards, cluster, signatures),
         peers(loop, jobs, group_table, cluster),
@@ -100,6 +103,7 @@ struct Rooms {
                   .watched_codes = watched_codes,
                   .outputs = outputs,
                   .published = published,
+                  .credentials = credentials,
                   .queries = queries,
                   .group_boards = group_boards,
                   .group_table = group_table,
@@ -136,6 +140,7 @@ struct Rooms {
   Fences fences;
   EventRelay events;
   Published published;
+  Credentials credentials;
   GroupBoards group_boards;
   GroupTable group_table;
   PeerCalls peers;

@@ -10,6 +10,7 @@
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/connections/requester.hpp"
+#include "core/server/credentials/credentials.hpp"
 #include "core/server/published/published.hpp"
 #include "core/server/reports/queries.hpp"
 
@@ -27,6 +28,7 @@ struct RequestRooms {
   WatchedCodes& watched_codes;
   Outputs& outputs;
   Published& published;
+  Credentials& credentials;
   Queries& queries;
   GroupBoards& group_boards;
   GroupTable& group_table;
