@@ -12,6 +12,7 @@
 #include "core/server/credentials/credentials.hpp"
 #include "core/server/groups/group_reports.hpp"
 #include "core/server/host/host_attributes.hpp"
+#include "core/server/monitors/monitors.hpp"
 #include "core/server/published/published.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
@@ -48,6 +49,7 @@ struct Rooms {
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         published(loop, cluster),
         credentials(loop, cluster, settings.munge_socket),
+        monitors(loop, events),
         group_boards(segment),
         group_table(group_boards, cluster, signatures),
         peers(loop, jobs, group_table, cluster),
@@ -86,6 +88,7 @@ struct Rooms {
               .gatherings = gatherings,
               .outputs = outputs,
               .published = published,
+              .monitors = monitors,
               .watched_codes = watched_codes,
               .process_sets = process_sets},
              cluster, exchanges, settings.width_of_ends),
@@ -104,6 +107,7 @@ struct Rooms {
                   .outputs = outputs,
                   .published = published,
                   .credentials = credentials,
+                  .monitors = monitors,
                   .queries = queries,
                   .group_boards = group_boards,
                   .group_table = group_table,
@@ -141,6 +145,7 @@ struct Rooms {
   EventRelay events;
   Published published;
   Credentials credentials;
+  Monitors monitors;
   GroupBoards group_boards;
   GroupTable group_table;
   PeerCalls peers;

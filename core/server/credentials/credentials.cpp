@@ -78,14 +78,15 @@ pmix_status_t status_of_refusal(const Error& error) {
 }  // namespace
 
 Credentials::Credentials(Loop& loop, const Cluster& cluster, std::string munge_socket)
-    : loop_(loop), cluster_(cluster), shared_(std::make_shared<Shared>(loop, std::move(munge_socket))) {
+    : loop_(loop),
+      cluster_(cluster),
+      munge_(std::make_shared<Munge>(std::move(munge_socket))),
+      off_loop_(loop, "weft-munge") {
   if (::sodium_init() < 0) throw std::runtime_error("libsodium has no random numbers");
   ::randombytes_buf(own_key_.data(), own_key_.size());
 }
 
 Credentials::~Credentials() {
-  const std::lock_guard lock(shared_->mutex);
-  shared_->loop = nullptr;
   ::sodium_memzero(own_key_.data(), own_key_.size());
 }
 
@@ -177,16 +178,11 @@ void Credentials::ask_munge(const Requester& from, data::Timeout timeout, std::f
         std::make_unique<Timer>(loop_, *data::deadline_after(timeout, loop_.now()), [this, number] {
           answer(number, [](const Requester& late) { late.answer({PMIX_ERR_TIMEOUT, {}, {}}); });
         });
-  const bool is_asked = worker_.add([this, number, shared = shared_, ask = std::move(ask),
-                                     answer_with = std::move(answer_with)](base::Worker::Steps&) {
-    auto outcome = std::make_shared<Outcome>(ask(shared->munge));
-    const std::lock_guard lock(shared->mutex);
-    if (shared->loop == nullptr) return;  // so is this object
-    shared->loop->post([this, number, shared, outcome, answer_with] {
-      if (shared->loop == nullptr) return;
-      answer(number, [&](const Requester& to) { answer_with(to, *outcome); });
-    });
-  });
+  const bool is_asked =
+      off_loop_.run([munge = munge_, ask = std::move(ask)] { return ask(*munge); },
+                    [this, number, answer_with = std::move(answer_with)](const Outcome& outcome) {
+                      answer(number, [&](const Requester& to) { answer_with(to, outcome); });
+                    });
   if (!is_asked) answer(number, [](const Requester& to) { to.answer({PMIX_ERR_OUT_OF_RESOURCE, {}, {}}); });
 }
 

@@ -15,16 +15,15 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
-#include "base/threads/worker.hpp"
 #include "core/data/names/deadline.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/connections/requester.hpp"
 #include "core/server/credentials/munge.hpp"
 #include "core/server/credentials/run_token.hpp"
+#include "core/server/loop/off_loop.hpp"
 
 namespace weft::server {
 
@@ -35,7 +34,6 @@ class Credentials {
 
   /// munge_socket: as Munge.
   Credentials(Loop& loop, const Cluster& cluster, std::string munge_socket);
-  /// What munge still says has no effect.
   ~Credentials();
   Credentials(const Credentials&) = delete;
   Credentials& operator=(const Credentials&) = delete;
@@ -49,13 +47,6 @@ class Credentials {
   struct Open {
     Requester from;
     std::unique_ptr<Timer> deadline{};
-  };
-  /// What the thread of munge shares with the loop.
-  struct Shared {
-    Shared(Loop& of, std::string munge_socket) : loop(&of), munge(std::move(munge_socket)) {}
-    std::mutex mutex;
-    Loop* loop;  ///< null: the server has ended
-    Munge munge;
   };
   using Answer = std::function<void(const Requester& from)>;
 
@@ -75,8 +66,8 @@ class Credentials {
   CredentialKey own_key_;
   std::map<std::uint64_t, Open> open_;
   std::uint64_t last_number_ = 0;
-  const std::shared_ptr<Shared> shared_;
-  base::Worker worker_{"weft-munge"};
+  const std::shared_ptr<Munge> munge_;
+  OffLoop off_loop_;
 };
 
 }  // namespace weft::server

@@ -51,6 +51,7 @@ void on_job_control(const RequestRooms& rooms, const Requester& from, link::JobC
 }
 
 void on_monitor(const RequestRooms& rooms, const Requester& from, link::Monitor message) {
+  if (!rooms.host.offers(&pmix_server_module_t::monitor)) return rooms.monitors.monitor(from, message);
   if (message.monitor.size() != 1) return from.answer({PMIX_ERR_BAD_PARAM, {}, {}});
   from.add_user(message.directives);
   const auto held = hold(from.proc(), std::move(message));

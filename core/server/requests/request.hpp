@@ -11,6 +11,7 @@
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/connections/requester.hpp"
 #include "core/server/credentials/credentials.hpp"
+#include "core/server/monitors/monitors.hpp"
 #include "core/server/published/published.hpp"
 #include "core/server/reports/queries.hpp"
 
@@ -29,6 +30,7 @@ struct RequestRooms {
   Outputs& outputs;
   Published& published;
   Credentials& credentials;
+  Monitors& monitors;
   Queries& queries;
   GroupBoards& group_boards;
   GroupTable& group_table;

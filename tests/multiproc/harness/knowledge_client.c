@@ -2,6 +2,7 @@
 // A rank of the tests about credentials, monitors, records and queries under weftrun: its first word says
 // what it does (the table at the end). A step that does not come out as it should ends it with 1 and a line.
 #include <pmix.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,109 @@ static void misuse_credentials(char** words) {
   expect("nothing", PMIx_Validate_credential(&none, NULL, 0, &results, &count), PMIX_ERR_BAD_PARAM);
 }
 
+/* ---- monitors */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int alerts;
+static char alerted_id[64], alerted_file[512];
+static pmix_proc_t alerted;
+
+static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t infos[],
+                     size_t count, pmix_info_t* results, size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+  (void)id, (void)status, (void)source, (void)results, (void)nresults;
+  pthread_mutex_lock(&mutex);
+  const pmix_value_t* value = value_of(infos, count, PMIX_EVENT_AFFECTED_PROC);
+  if (value != NULL && value->type == PMIX_PROC) alerted = *value->data.proc;
+  value = value_of(infos, count, PMIX_MONITOR_ID);
+  if (value != NULL) snprintf(alerted_id, sizeof alerted_id, "%s", value->data.string);
+  value = value_of(infos, count, PMIX_MONITOR_FILE);
+  if (value != NULL) snprintf(alerted_file, sizeof alerted_file, "%s", value->data.string);
+  ++alerts;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
+  if (done != NULL) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void listen_for(pmix_status_t code) {
+  expect_true("a handler", PMIx_Register_event_handler(&code, 1, NULL, 0, on_alert, NULL, NULL) >= 0);
+}
+
+static void await_alerts(int count) {
+  pthread_mutex_lock(&mutex);
+  while (alerts < count) pthread_cond_wait(&changed, &mutex);
+  pthread_mutex_unlock(&mutex);
+}
+
+static pmix_status_t monitor(const char* kind, const void* value, pmix_data_type_t type, pmix_status_t code,
+                             pmix_info_t* directives, size_t count) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, kind, value, type);
+  const pmix_status_t status = PMIx_Process_monitor(&info, code, directives, count, NULL, NULL);
+  PMIX_INFO_DESTRUCT(&info);
+  return status;
+}
+
+/// Rank 0 is monitored and silent; all ranks hear of it, and again after a heartbeat.
+static void miss_heartbeats(char** words) {
+  (void)words;
+  const pmix_status_t code = -4321;
+  listen_for(code);
+  fence(0);
+  const uint32_t time = 1, drops = 1;
+  pmix_info_t directives[3];
+  PMIX_INFO_LOAD(&directives[0], PMIX_MONITOR_HEARTBEAT_TIME, &time, PMIX_UINT32);
+  PMIX_INFO_LOAD(&directives[1], PMIX_MONITOR_HEARTBEAT_DROPS, &drops, PMIX_UINT32);
+  PMIX_INFO_LOAD(&directives[2], PMIX_MONITOR_ID, "beats", PMIX_STRING);
+  if (me.rank == 0)
+    expect("a monitor", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, code, directives, 3), PMIX_SUCCESS);
+  await_alerts(1);
+  expect_true("the silent process", alerted.rank == 0 && strcmp(alerted_id, "beats") == 0);
+  if (me.rank == 0) (PMIx_Heartbeat)();
+  await_alerts(2);
+  if (me.rank == 0) {
+    expect("no such monitor", monitor(PMIX_MONITOR_CANCEL, "others", PMIX_STRING, 0, NULL, 0), PMIX_ERR_NOT_FOUND);
+    expect("a cancel", monitor(PMIX_MONITOR_CANCEL, "beats", PMIX_STRING, 0, NULL, 0), PMIX_SUCCESS);
+    expect("it is gone", monitor(PMIX_MONITOR_CANCEL, "beats", PMIX_STRING, 0, NULL, 0), PMIX_ERR_NOT_FOUND);
+  }
+  PMIX_INFO_DESTRUCT(&directives[2]);
+  fence(0);
+}
+
+/// PATH: the last rank has it watched; all ranks hear that it does not grow.
+static void miss_a_file(char** words) {
+  listen_for(PMIX_MONITOR_FILE_ALERT);
+  fence(0);
+  const uint32_t time = 1;
+  const bool yes = true;
+  pmix_info_t directives[2];
+  PMIX_INFO_LOAD(&directives[0], PMIX_MONITOR_FILE_CHECK_TIME, &time, PMIX_UINT32);
+  PMIX_INFO_LOAD(&directives[1], PMIX_MONITOR_FILE_SIZE, &yes, PMIX_BOOL);
+  if (me.rank == size - 1)
+    expect("a monitor", monitor(PMIX_MONITOR_FILE, words[0], PMIX_STRING, PMIX_SUCCESS, directives, 2),
+           PMIX_SUCCESS);
+  await_alerts(1);
+  expect_true("the file", alerted.rank == size - 1 && strcmp(alerted_file, words[0]) == 0);
+  fence(0);
+}
+
+static void misuse_monitors(char** words) {
+  (void)words;
+  const uint32_t none = 0;
+  pmix_info_t directive;
+  PMIX_INFO_LOAD(&directive, PMIX_MONITOR_HEARTBEAT_TIME, &none, PMIX_UINT32);
+  expect("no time", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, 0, &directive, 1), PMIX_ERR_BAD_PARAM);
+  expect("a relative path", monitor(PMIX_MONITOR_FILE, "file", PMIX_STRING, 0, NULL, 0), PMIX_ERR_BAD_PARAM);
+  expect("no path", monitor(PMIX_MONITOR_FILE, &none, PMIX_UINT32, 0, NULL, 0), PMIX_ERR_BAD_PARAM);
+  expect("another kind", monitor("a.kind", &none, PMIX_UINT32, 0, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
+  expect("nothing", PMIx_Process_monitor(NULL, 0, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
+  for (int i = 0; i < 64; ++i)
+    expect("one of many", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, 0, NULL, 0), PMIX_SUCCESS);
+  expect("too many", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, 0, NULL, 0), PMIX_ERR_OUT_OF_RESOURCE);
+  expect("a cancel of all", monitor(PMIX_MONITOR_CANCEL, NULL, PMIX_STRING, 0, NULL, 0), PMIX_SUCCESS);
+}
+
 /* ---- the table */
 
 static const struct {
@@ -157,6 +261,9 @@ static const struct {
     {"show_credential", show_credential},
     {"check_credential", check_credential},
     {"misuse_credentials", misuse_credentials},
+    {"miss_heartbeats", miss_heartbeats},
+    {"miss_a_file", miss_a_file},
+    {"misuse_monitors", misuse_monitors},
 };
 
 int main(int argc, char** argv) {
