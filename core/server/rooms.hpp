@@ -14,6 +14,7 @@
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/monitors/monitors.hpp"
 #include "core/server/published/published.hpp"
+#include "core/server/records/records.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/requests/requests.hpp"
@@ -50,6 +51,7 @@ struct Rooms {
         published(loop, cluster),
         credentials(loop, cluster, settings.munge_socket),
         monitors(loop, events),
+        records(loop, cluster, settings.host_name),
         group_boards(segment),
         group_table(group_boards, cluster, signatures),
         peers(loop, jobs, group_table, cluster),
@@ -94,7 +96,8 @@ struct Rooms {
              cluster, exchanges, settings.width_of_ends),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, published, cluster),
+        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, group_table,
+                   published, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster),
         requests({.host = host,
                   .clients = clients,
@@ -108,6 +111,7 @@ struct Rooms {
                   .published = published,
                   .credentials = credentials,
                   .monitors = monitors,
+                  .records = records,
                   .queries = queries,
                   .group_boards = group_boards,
                   .group_table = group_table,
@@ -146,6 +150,7 @@ struct Rooms {
   Published published;
   Credentials credentials;
   Monitors monitors;
+  Records records;
   GroupBoards group_boards;
   GroupTable group_table;
   PeerCalls peers;

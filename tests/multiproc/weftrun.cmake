@@ -34,7 +34,7 @@ set_tests_properties(multiproc.weftrun.spawn PROPERTIES LABELS multiproc TIMEOUT
 
 add_executable(knowledge_client ${CMAKE_CURRENT_LIST_DIR}/harness/knowledge_client.c)
 target_link_libraries(knowledge_client PRIVATE weft_flags pmix)
-foreach(part credentials monitors)
+foreach(part credentials monitors records queries)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT

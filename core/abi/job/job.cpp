@@ -82,7 +82,8 @@ pmix_status_t make_monitor(const pmix_info_t* monitor, pmix_status_t error, cons
 }  // namespace
 
 /// PMIx_Allocation_request: asks the host for resources, for more, or for fewer.
-///   results  what the host says, to be freed with PMIX_INFO_FREE
+///   results  what the host says, to be freed with PMIX_INFO_FREE. The callback of the form that does not
+///            block hears why a request is refused, too (PMIX_EVENT_TEXT_MESSAGE)
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host has
 ///   no scheduler: weftrun), and the host's
 pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t directive, pmix_info_t* info, size_t ninfo,

@@ -24,9 +24,10 @@ class OffLoop {
   OffLoop(const OffLoop&) = delete;
   OffLoop& operator=(const OffLoop&) = delete;
 
-  /// Calls work() on the thread, after all that was given before, and then(its outcome) on the loop. Both may
-  /// be destroyed on the thread: they refer only to what they own, and `then` also to the owner of this
-  /// object. False: there is no thread; neither is called.
+  /// Calls work() on the thread, after all that was given before, and then(its outcome) on the loop. Copies
+  /// of both may be destroyed on the thread, so neither holds what is the loop's (a requester, a reply): they
+  /// own plain data, and `then` may refer to the owner of this object. False: there is no thread; neither is
+  /// called.
   template <class Work, class Then>
   bool run(Work work, Then then) {
     return worker_.add([back = back_, work = std::move(work), then = std::move(then)](base::Worker::Steps&) {

@@ -78,7 +78,8 @@ bool kind_of(std::string_view key, Kind& out) {
                                                                {PMIX_MONITOR_FILE, Kind::file},
                                                                {PMIX_MONITOR_CANCEL, Kind::cancel},
                                                                {PMIX_SEND_HEARTBEAT, Kind::beat}}};
-  const auto* found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return key == kind.first; });
+  const auto* found =
+      std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return key == kind.first; });
   if (found == kinds.end()) return false;
   out = found->second;
   return true;
@@ -98,17 +99,15 @@ pmix_status_t MonitorOrder::read(const link::Monitor& message, MonitorOrder& out
       data::first_not_understood("PMIx_Process_monitor", directives.data(), directives.size()) != nullptr)
     return PMIX_ERR_NOT_SUPPORTED;
   if (out.kind == Kind::beat) return PMIX_SUCCESS;
-  if (out.kind == Kind::cancel)
-    return read_canceled(monitor.value, out) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
-  const bool has_pace =
-      out.kind == Kind::file
-          ? read_file(message, out)
-          : read_pace(directives, PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS, out);
+  if (out.kind == Kind::cancel) return read_canceled(monitor.value, out) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+  const bool has_pace = out.kind == Kind::file ? read_file(message, out)
+                                               : read_pace(directives, PMIX_MONITOR_HEARTBEAT_TIME,
+                                                           PMIX_MONITOR_HEARTBEAT_DROPS, out);
   return has_pace && read_event(message, out) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
 FileState FileState::of(const std::string& path) noexcept {
-  struct stat found{};
+  struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return {};
   return {found.st_size, nanoseconds(found.st_atim), nanoseconds(found.st_mtim)};
 }

@@ -13,6 +13,7 @@
 #include "core/server/credentials/credentials.hpp"
 #include "core/server/monitors/monitors.hpp"
 #include "core/server/published/published.hpp"
+#include "core/server/records/records.hpp"
 #include "core/server/reports/queries.hpp"
 
 namespace weft::server {
@@ -31,6 +32,7 @@ struct RequestRooms {
   Published& published;
   Credentials& credentials;
   Monitors& monitors;
+  Records& records;
   Queries& queries;
   GroupBoards& group_boards;
   GroupTable& group_table;

@@ -3,6 +3,7 @@
 // what it does (the table at the end). A step that does not come out as it should ends it with 1 and a line.
 #include <pmix.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,13 +205,15 @@ static void miss_heartbeats(char** words) {
   PMIX_INFO_LOAD(&directives[1], PMIX_MONITOR_HEARTBEAT_DROPS, &drops, PMIX_UINT32);
   PMIX_INFO_LOAD(&directives[2], PMIX_MONITOR_ID, "beats", PMIX_STRING);
   if (me.rank == 0)
-    expect("a monitor", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, code, directives, 3), PMIX_SUCCESS);
+    expect("a monitor", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, code, directives, 3),
+           PMIX_SUCCESS);
   await_alerts(1);
   expect_true("the silent process", alerted.rank == 0 && strcmp(alerted_id, "beats") == 0);
   if (me.rank == 0) (PMIx_Heartbeat)();
   await_alerts(2);
   if (me.rank == 0) {
-    expect("no such monitor", monitor(PMIX_MONITOR_CANCEL, "others", PMIX_STRING, 0, NULL, 0), PMIX_ERR_NOT_FOUND);
+    expect("no such monitor", monitor(PMIX_MONITOR_CANCEL, "others", PMIX_STRING, 0, NULL, 0),
+           PMIX_ERR_NOT_FOUND);
     expect("a cancel", monitor(PMIX_MONITOR_CANCEL, "beats", PMIX_STRING, 0, NULL, 0), PMIX_SUCCESS);
     expect("it is gone", monitor(PMIX_MONITOR_CANCEL, "beats", PMIX_STRING, 0, NULL, 0), PMIX_ERR_NOT_FOUND);
   }
@@ -240,15 +243,291 @@ static void misuse_monitors(char** words) {
   const uint32_t none = 0;
   pmix_info_t directive;
   PMIX_INFO_LOAD(&directive, PMIX_MONITOR_HEARTBEAT_TIME, &none, PMIX_UINT32);
-  expect("no time", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, 0, &directive, 1), PMIX_ERR_BAD_PARAM);
+  expect("no time", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, 0, &directive, 1),
+         PMIX_ERR_BAD_PARAM);
   expect("a relative path", monitor(PMIX_MONITOR_FILE, "file", PMIX_STRING, 0, NULL, 0), PMIX_ERR_BAD_PARAM);
   expect("no path", monitor(PMIX_MONITOR_FILE, &none, PMIX_UINT32, 0, NULL, 0), PMIX_ERR_BAD_PARAM);
   expect("another kind", monitor("a.kind", &none, PMIX_UINT32, 0, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
   expect("nothing", PMIx_Process_monitor(NULL, 0, NULL, 0, NULL, NULL), PMIX_ERR_BAD_PARAM);
   for (int i = 0; i < 64; ++i)
     expect("one of many", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, 0, NULL, 0), PMIX_SUCCESS);
-  expect("too many", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, 0, NULL, 0), PMIX_ERR_OUT_OF_RESOURCE);
+  expect("too many", monitor(PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER, 0, NULL, 0),
+         PMIX_ERR_OUT_OF_RESOURCE);
   expect("a cancel of all", monitor(PMIX_MONITOR_CANCEL, NULL, PMIX_STRING, 0, NULL, 0), PMIX_SUCCESS);
+}
+
+/* ---- records */
+
+static pmix_status_t log_one(const char* key, const char* text) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, key, text, PMIX_STRING);
+  const pmix_status_t status = PMIx_Log(&info, 1, NULL, 0);
+  PMIX_INFO_DESTRUCT(&info);
+  return status;
+}
+
+/// The last rank logs to both streams of the terminal.
+static void log_to_terminal(char** words) {
+  (void)words;
+  if (me.rank == size - 1) {
+    expect("stdout", log_one(PMIX_LOG_STDOUT, "a record for stdout\n"), PMIX_SUCCESS);
+    expect("stderr", log_one(PMIX_LOG_STDERR, "a record for stderr\n"), PMIX_SUCCESS);
+  }
+}
+
+/// The last rank logs to the syslog of the gateway; prints how each call ended.
+static void log_to_gateway(char** words) {
+  (void)words;
+  if (me.rank != size - 1) return;
+  pmix_info_t info[2], how;
+  say(PMIx_Error_string(log_one(PMIX_LOG_GLOBAL_SYSLOG, "a global record")));
+  const int priority = 6;
+  PMIX_INFO_LOAD(&how, PMIX_LOG_SYSLOG_PRI, &priority, PMIX_INT);
+  PMIX_INFO_LOAD(&info[0], PMIX_LOG_SYSLOG, "a record", PMIX_STRING);
+  PMIX_INFO_LOAD(&info[1], PMIX_LOG_JOB_RECORD, "no record", PMIX_STRING);
+  say(PMIx_Error_string(PMIx_Log(info, 1, &how, 1)));
+  say(PMIx_Error_string(PMIx_Log(info, 2, &how, 1)));
+  PMIX_INFO_DESTRUCT(&info[0]);
+  PMIX_INFO_DESTRUCT(&info[1]);
+}
+
+static void misuse_records(char** words) {
+  (void)words;
+  expect("a job record", log_one(PMIX_LOG_JOB_RECORD, "text"), PMIX_ERR_NOT_SUPPORTED);
+  expect("mail", log_one(PMIX_LOG_EMAIL, "text"), PMIX_ERR_NOT_SUPPORTED);
+  pmix_info_t info[2];
+  PMIX_INFO_LOAD(&info[0], PMIX_LOG_STDERR, "a part\n", PMIX_STRING);
+  PMIX_INFO_LOAD(&info[1], PMIX_LOG_EMAIL, "text", PMIX_STRING);
+  expect("one of two", PMIx_Log(info, 2, NULL, 0), PMIX_ERR_PARTIAL_SUCCESS);
+  PMIX_INFO_DESTRUCT(&info[0]);
+  PMIX_INFO_DESTRUCT(&info[1]);
+  const int number = 9;
+  PMIX_INFO_LOAD(&info[0], PMIX_LOG_GLOBAL_SYSLOG, &number, PMIX_INT);
+  expect("a number", PMIx_Log(info, 1, NULL, 0), PMIX_ERR_BAD_PARAM);
+  PMIX_INFO_LOAD(&info[0], PMIX_LOG_GLOBAL_SYSLOG, "text", PMIX_STRING);
+  PMIX_INFO_LOAD(&info[1], PMIX_LOG_SYSLOG_PRI, &number, PMIX_INT);
+  expect("a wild priority", PMIx_Log(info, 1, &info[1], 1), PMIX_ERR_BAD_PARAM);
+  PMIX_INFO_DESTRUCT(&info[0]);
+}
+
+/* ---- queries */
+
+/// The status of a query for one key; the value of a success is the caller's to release.
+static pmix_status_t ask(const char* key, pmix_info_t* qualifiers, size_t count, pmix_info_t** results,
+                         size_t* nresults) {
+  pmix_query_t query;
+  PMIX_QUERY_CONSTRUCT(&query);
+  char* keys[] = {(char*)key, NULL};
+  query.keys = keys;
+  query.qualifiers = qualifiers;
+  query.nqual = count;
+  *results = NULL;
+  *nresults = 0;
+  return PMIx_Query_info(&query, 1, results, nresults);
+}
+
+static void expect_answer(const char* key, pmix_info_t* qualifiers, size_t count, pmix_info_t** results,
+                          size_t* nresults) {
+  expect(key, ask(key, qualifiers, count, results, nresults), PMIX_SUCCESS);
+  expect_true(key, *nresults == 1);
+}
+
+static size_t count_of_groups(bool is_local) {
+  pmix_info_t *results, qualifier;
+  size_t nresults;
+  PMIX_INFO_LOAD(&qualifier, PMIX_QUERY_LOCAL_ONLY, &is_local, PMIX_BOOL);
+  expect_answer(PMIX_QUERY_NUM_GROUPS, &qualifier, 1, &results, &nresults);
+  const size_t number = results[0].value.data.size;
+  PMIX_INFO_FREE(results, nresults);
+  return number;
+}
+
+/// LOCAL: the two last ranks, of another node than the first where LOCAL is 0, have a group.
+static void ask_about_groups(char** words) {
+  pmix_proc_t members[2] = {me, me};
+  members[0].rank = size - 2;
+  members[1].rank = size - 1;
+  pmix_info_t *results = NULL, qualifier;
+  size_t nresults = 0;
+  if (me.rank >= size - 2)
+    expect("PMIx_Group_construct", PMIx_Group_construct("far", members, 2, NULL, 0, &results, &nresults),
+           PMIX_SUCCESS);
+  fence(0);
+  expect_true("groups of all nodes", count_of_groups(false) == 1);
+  expect_true("groups of this node", me.rank != 0 || count_of_groups(true) == (size_t)atoi(words[0]));
+  PMIX_INFO_LOAD(&qualifier, PMIX_GROUP_ID, "far", PMIX_STRING);
+  expect_answer(PMIX_QUERY_GROUP_MEMBERSHIP, &qualifier, 1, &results, &nresults);
+  const pmix_data_array_t* array = results[0].value.data.darray;
+  expect_true("the members", array->size == 2 && ((pmix_proc_t*)array->array)[1].rank == size - 1);
+  PMIX_INFO_FREE(results, nresults);
+  expect_answer(PMIX_QUERY_GROUP_NAMES, NULL, 0, &results, &nresults);
+  array = results[0].value.data.darray;
+  expect_true("the names", array->size == 1 && strcmp(((char**)array->array)[0], "far") == 0);
+  PMIX_INFO_FREE(results, nresults);
+  PMIX_INFO_LOAD(&qualifier, PMIX_GROUP_ID, "none", PMIX_STRING);
+  expect("no such group", ask(PMIX_QUERY_GROUP_MEMBERSHIP, &qualifier, 1, &results, &nresults),
+         PMIX_ERR_NOT_FOUND);
+  fence(0);
+  if (me.rank >= size - 2) expect("PMIx_Group_destruct", PMIx_Group_destruct("far", NULL, 0), PMIX_SUCCESS);
+}
+
+/// NODES: the memory of each node's server and client; a node that is not there has none.
+static void ask_about_memory(char** words) {
+  pmix_info_t *results, qualifier;
+  size_t nresults;
+  const uint32_t nodes = (uint32_t)atoi(words[0]), no_node = 99;
+  for (uint32_t node = 0; node < nodes; ++node) {
+    PMIX_INFO_LOAD(&qualifier, PMIX_NODEID, &node, PMIX_UINT32);
+    expect_answer(PMIX_DAEMON_MEMORY, &qualifier, 1, &results, &nresults);
+    expect_true("memory", results[0].value.type == PMIX_FLOAT && results[0].value.data.fval > 0);
+    PMIX_INFO_FREE(results, nresults);
+    for (float used = 0; used <= 0;) {  // until the node's client is connected
+      expect_answer(PMIX_CLIENT_AVG_MEMORY, &qualifier, 1, &results, &nresults);
+      used = results[0].value.data.fval;
+      PMIX_INFO_FREE(results, nresults);
+    }
+  }
+  PMIX_INFO_LOAD(&qualifier, PMIX_NODEID, &no_node, PMIX_UINT32);
+  expect("no such node", ask(PMIX_DAEMON_MEMORY, &qualifier, 1, &results, &nresults), PMIX_ERR_NOT_FOUND);
+  fence(0);
+}
+
+static int names_key(const char* list, const char* key) {
+  const size_t length = strlen(key);
+  for (const char* at = list; (at = strstr(at, key)) != NULL; ++at)
+    if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0')) return 1;
+  return 0;
+}
+
+/// Each key that is said to be supported is answered; what this system cannot know is not among them.
+static void ask_for_all_that_is_supported(char** words) {
+  (void)words;
+  pmix_info_t *results, *answers, qualifier;
+  size_t nresults, nanswers;
+  expect_answer(PMIX_QUERY_SUPPORTED_KEYS, NULL, 0, &results, &nresults);
+  const char* list = results[0].value.data.string;
+  for (const char *wanted[] = {PMIX_QUERY_NAMESPACES, PMIX_QUERY_JOB_STATUS, PMIX_QUERY_AVAIL_SERVERS,
+                               PMIX_QUERY_MEMORY_USAGE, PMIX_QUERY_SPAWN_SUPPORT, NULL},
+                  **each = wanted;
+       *each != NULL; ++each)
+    expect_true(*each, names_key(list, *each));
+  expect_true("no queues",
+              !names_key(list, PMIX_QUERY_QUEUE_LIST) && !names_key(list, PMIX_QUERY_ALLOC_STATUS));
+  PMIX_INFO_LOAD(&qualifier, PMIX_PROCID, &me, PMIX_PROC);
+  char* copy = strdup(list);
+  for (char *rest = copy, *key; (key = strtok_r(rest, ",", &rest)) != NULL;) {
+    const int names_something =
+        strcmp(key, PMIX_QUERY_GROUP_MEMBERSHIP) == 0 || strcmp(key, PMIX_QUERY_PSET_MEMBERSHIP) == 0;
+    expect(key, ask(key, &qualifier, 1, &answers, &nanswers),
+           names_something ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
+    PMIX_INFO_FREE(answers, nanswers);
+  }
+  free(copy);
+  PMIX_INFO_FREE(results, nresults);
+  expect_answer(PMIX_QUERY_SPAWN_SUPPORT, NULL, 0, &results, &nresults);
+  expect_true("attributes of a spawn", names_key(results[0].value.data.string, PMIX_WDIR));
+  PMIX_INFO_FREE(results, nresults);
+  expect_answer(PMIX_QUERY_AVAIL_SERVERS, NULL, 0, &results, &nresults);
+  const pmix_data_array_t* servers = results[0].value.data.darray;
+  int own = 0;
+  for (size_t i = 0; i < servers->size; ++i) {
+    const pmix_data_array_t* one = ((pmix_info_t*)servers->array)[i].value.data.darray;
+    own += value_of(one->array, one->size, PMIX_SERVER_URI) != NULL;
+    expect_true("a server's pid", value_of(one->array, one->size, PMIX_SERVER_PIDINFO) != NULL);
+  }
+  expect_true("the own server", own == 1);
+  PMIX_INFO_FREE(results, nresults);
+}
+
+/// The last rank dies; the status of the job says so at all others.
+static void ask_about_a_death(char** words) {
+  (void)words;
+  pmix_info_t* results;
+  size_t nresults;
+  pmix_status_t status = PMIX_SUCCESS;
+  expect_answer(PMIX_QUERY_JOB_STATUS, NULL, 0, &results, &nresults);
+  expect("before", results[0].value.data.status, PMIX_SUCCESS);
+  PMIX_INFO_FREE(results, nresults);
+  fence(0);
+  if (me.rank == size - 1) raise(SIGKILL);
+  while (status == PMIX_SUCCESS) {
+    usleep(1000);
+    expect_answer(PMIX_QUERY_JOB_STATUS, NULL, 0, &results, &nresults);
+    status = results[0].value.data.status;
+    PMIX_INFO_FREE(results, nresults);
+  }
+  expect("behind", status, PMIX_ERR_PROC_TERM_WO_SYNC);
+}
+
+/// PROGRAM: asks about a job that it spawns, which waits until it is ended.
+static void ask_about_another_job(char** words) {
+  if (me.rank != 0) return;
+  pmix_status_t status;
+  pmix_app_t app;
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = strdup(words[0]);
+  PMIX_ARGV_APPEND(status, app.argv, words[0]);
+  PMIX_ARGV_APPEND(status, app.argv, "wait");
+  app.maxprocs = 2;
+  pmix_nspace_t child;
+  expect("PMIx_Spawn", PMIx_Spawn(NULL, 0, &app, 1, child), PMIX_SUCCESS);
+  PMIX_APP_DESTRUCT(&app);
+  pmix_info_t *results, qualifier;
+  size_t nresults;
+  PMIX_INFO_LOAD(&qualifier, PMIX_NSPACE, child, PMIX_STRING);
+  expect_answer(PMIX_QUERY_JOB_STATUS, &qualifier, 1, &results, &nresults);
+  expect("its status", results[0].value.data.status, PMIX_SUCCESS);
+  PMIX_INFO_FREE(results, nresults);
+  expect_answer(PMIX_QUERY_PROC_TABLE, &qualifier, 1, &results, &nresults);
+  const pmix_data_array_t* table = results[0].value.data.darray;
+  expect_true("its processes",
+              table->size == 2 && PMIX_CHECK_NSPACE(((pmix_proc_info_t*)table->array)[1].proc.nspace, child));
+  PMIX_INFO_FREE(results, nresults);
+  expect_answer(PMIX_QUERY_NAMESPACE_INFO, &qualifier, 1, &results, &nresults);
+  const pmix_data_array_t* of_all = results[0].value.data.darray;
+  expect_true("one namespace", of_all->size == 1);
+  PMIX_INFO_FREE(results, nresults);
+  pmix_proc_t target;
+  PMIX_LOAD_PROCID(&target, child, PMIX_RANK_WILDCARD);
+  pmix_info_t kill_it;
+  PMIX_INFO_LOAD(&kill_it, PMIX_JOB_CTRL_TERMINATE, NULL, PMIX_BOOL);
+  expect("PMIx_Job_control", PMIx_Job_control(&target, 1, &kill_it, 1, &results, &nresults), PMIX_SUCCESS);
+  while ((status = ask(PMIX_QUERY_JOB_STATUS, &qualifier, 1, &results, &nresults)) == PMIX_SUCCESS) {
+    PMIX_INFO_FREE(results, nresults);
+    usleep(1000);
+  }
+  expect("a job that has ended", status, PMIX_ERR_NOT_FOUND);
+}
+
+static void wait_for_the_end(char** words) {
+  (void)words;
+  for (;;) pause();
+}
+
+/* ---- allocations */
+
+static void on_allocated(pmix_status_t status, pmix_info_t* infos, size_t count, void* cbdata,
+                         pmix_release_cbfunc_t release, void* release_data) {
+  (void)cbdata;
+  pthread_mutex_lock(&mutex);
+  const pmix_value_t* why = value_of(infos, count, PMIX_EVENT_TEXT_MESSAGE);
+  printf("%s: %s\n", PMIx_Error_string(status), why != NULL ? why->data.string : "");
+  fflush(stdout);
+  ++alerts;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
+  if (release != NULL) release(release_data);
+}
+
+/// Prints how a request for an allocation ends.
+static void ask_for_nodes(char** words) {
+  (void)words;
+  const uint64_t nodes = 1;
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
+  expect("PMIx_Allocation_request_nb",
+         PMIx_Allocation_request_nb(PMIX_ALLOC_EXTEND, &info, 1, on_allocated, NULL), PMIX_SUCCESS);
+  await_alerts(1);
 }
 
 /* ---- the table */
@@ -264,6 +543,16 @@ static const struct {
     {"miss_heartbeats", miss_heartbeats},
     {"miss_a_file", miss_a_file},
     {"misuse_monitors", misuse_monitors},
+    {"log_to_terminal", log_to_terminal},
+    {"log_to_gateway", log_to_gateway},
+    {"misuse_records", misuse_records},
+    {"ask_about_groups", ask_about_groups},
+    {"ask_about_memory", ask_about_memory},
+    {"ask_for_all_that_is_supported", ask_for_all_that_is_supported},
+    {"ask_about_a_death", ask_about_a_death},
+    {"ask_about_another_job", ask_about_another_job},
+    {"ask_for_nodes", ask_for_nodes},
+    {"wait", wait_for_the_end},
 };
 
 int main(int argc, char** argv) {

@@ -80,7 +80,7 @@ void ask_for_everything(const pmix_proc_t& me, const std::string& ending, Asker 
   Results monitored;
   const auto watched = PMIx_Process_monitor(monitor.data(), PMIX_ERR_TIMEOUT, infos.data(), infos.size(),
                                             &monitored.infos, &monitored.count);
-  const bool is_served_here = wanted == PMIX_ERR_NOT_SUPPORTED;  // by the server
+  const bool is_served_here = wanted == PMIX_ERR_NOT_SUPPORTED;         // by the server
   check_status(watched, is_served_here ? PMIX_ERR_BAD_PARAM : wanted);  // whose paths are absolute
   monitored.check_answer(with_results);
   pmix_byte_object_t credential{};

@@ -59,8 +59,8 @@ TEST(MonitorOrder, is_read_from_the_attributes) {
   EXPECT_EQ(file.time, MonitorOrder::default_time);
   EXPECT_EQ(file.code, PMIX_MONITOR_FILE_ALERT);
   EXPECT_TRUE(file.watches_size && file.watches_access && file.watches_modify);
-  const auto sized = order_of(
-      Asked(PMIX_MONITOR_FILE, data::Value::of("/a/file")).with(PMIX_MONITOR_FILE_SIZE, true));
+  const auto sized =
+      order_of(Asked(PMIX_MONITOR_FILE, data::Value::of("/a/file")).with(PMIX_MONITOR_FILE_SIZE, true));
   EXPECT_TRUE(sized.watches_size && !sized.watches_access && !sized.watches_modify);
   EXPECT_EQ(order_of(Asked(PMIX_MONITOR_CANCEL, data::Value::of("mine"))).id, "mine");
   EXPECT_EQ(order_of(Asked(PMIX_MONITOR_CANCEL, data::Value())).id, "");
