@@ -13,7 +13,17 @@ namespace {
 
 // Of munge.h (munge.h of libmunge 0.5, whose numbers are its ABI).
 constexpr int option_socket = 8;
-enum Status { success = 0, no_memory = 5, no_socket = 6, expired = 15, rewound = 16, replayed = 17 };
+enum class MungeStatus {
+  success = 0,
+  no_memory = 5,
+  no_socket = 6,
+  expired = 15,
+  rewound = 16,
+  replayed = 17
+};
+bool is(int status, MungeStatus one) noexcept {
+  return status == static_cast<int>(one);
+}
 
 /// Where a daemon of a distribution's package listens.
 constexpr const char* usual_sockets[] = {"/run/munge/munge.socket.2", "/var/run/munge/munge.socket.2"};
@@ -33,7 +43,7 @@ class Munge::Context {
  public:
   explicit Context(const Munge& of) : destroy_(of.functions_.destroy), raw_(of.functions_.create()) {
     if (raw_ != nullptr && !of.socket_.empty())
-      is_set_ = of.functions_.set(raw_, option_socket, of.socket_.c_str()) == success;
+      is_set_ = is(of.functions_.set(raw_, option_socket, of.socket_.c_str()), MungeStatus::success);
   }
   ~Context() {
     if (raw_ != nullptr) destroy_(raw_);
@@ -77,9 +87,10 @@ Result<std::string> Munge::encode(const std::string& payload) {
   const auto status =
       functions_.encode(&made, context.raw(), payload.data(), static_cast<int>(payload.size()));
   const std::unique_ptr<char, Freed> owned(made);
-  if (status == success && made != nullptr) return std::string(made);
-  if (status == no_memory) return fail(Errc::no_memory);
-  return fail(status == no_socket ? Errc::not_supported : Errc::os, "munge makes no credential");
+  if (is(status, MungeStatus::success) && made != nullptr) return std::string(made);
+  if (is(status, MungeStatus::no_memory)) return fail(Errc::no_memory);
+  return fail(is(status, MungeStatus::no_socket) ? Errc::not_supported : Errc::os,
+              "munge makes no credential");
 }
 
 Result<Munge::Decoded> Munge::decode(const std::string& credential) {
@@ -94,10 +105,12 @@ Result<Munge::Decoded> Munge::decode(const std::string& credential) {
   const std::unique_ptr<void, Freed> owned(payload);
   if (payload != nullptr && bytes > 0)
     out.payload.assign(static_cast<const char*>(payload), static_cast<std::size_t>(bytes));
-  if (status == success || status == replayed) return out;
-  if (status == no_memory) return fail(Errc::no_memory);
-  if (status == no_socket) return fail(Errc::not_supported, "no daemon of munge");
-  return fail(status == expired || status == rewound ? Errc::timeout : Errc::denied, "no good credential");
+  if (is(status, MungeStatus::success) || is(status, MungeStatus::replayed)) return out;
+  if (is(status, MungeStatus::no_memory)) return fail(Errc::no_memory);
+  if (is(status, MungeStatus::no_socket)) return fail(Errc::not_supported, "no daemon of munge");
+  return fail(
+      is(status, MungeStatus::expired) || is(status, MungeStatus::rewound) ? Errc::timeout : Errc::denied,
+      "no good credential");
 }
 
 }  // namespace weft::server

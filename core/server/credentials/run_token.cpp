@@ -26,6 +26,7 @@ std::string base64(Bytes bytes) {
 /// Only what base64() writes: the decoder of libsodium takes other letters as well, and a token that a
 /// process has seen would come again in another text.
 Result<std::vector<std::byte>> from_base64(std::string_view text) {
+  if (text.empty()) return fail(Errc::corrupt, "nothing");
   std::vector<std::byte> out(text.size());
   std::size_t size = 0;
   const char* end = nullptr;

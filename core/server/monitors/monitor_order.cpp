@@ -13,8 +13,6 @@
 namespace weft::server {
 namespace {
 
-using Kind = MonitorOrder::Kind;
-
 /// NULL counts as the empty text.
 bool read_text(const pmix_value_t& value, std::string& out) {
   if (value.type != PMIX_STRING) return false;
@@ -68,16 +66,18 @@ bool read_event(const link::Monitor& message, MonitorOrder& out) {
     if (range->value.type != PMIX_DATA_RANGE) return false;
     out.range = range->value.data.range;
   }
-  const auto usual = out.kind == Kind::file ? PMIX_MONITOR_FILE_ALERT : PMIX_MONITOR_HEARTBEAT_ALERT;
+  const auto usual =
+      out.kind == MonitorOrder::Kind::file ? PMIX_MONITOR_FILE_ALERT : PMIX_MONITOR_HEARTBEAT_ALERT;
   out.code = message.code == PMIX_SUCCESS ? usual : message.code;
   return events::is_range(out.range) && out.range != PMIX_RANGE_CUSTOM && out.range != PMIX_RANGE_PROC_LOCAL;
 }
 
-bool kind_of(std::string_view key, Kind& out) {
-  constexpr std::array<std::pair<const char*, Kind>, 4> kinds{{{PMIX_MONITOR_HEARTBEAT, Kind::heartbeat},
-                                                               {PMIX_MONITOR_FILE, Kind::file},
-                                                               {PMIX_MONITOR_CANCEL, Kind::cancel},
-                                                               {PMIX_SEND_HEARTBEAT, Kind::beat}}};
+bool kind_of(std::string_view key, MonitorOrder::Kind& out) {
+  constexpr std::array<std::pair<const char*, MonitorOrder::Kind>, 4> kinds{
+      {{PMIX_MONITOR_HEARTBEAT, MonitorOrder::Kind::heartbeat},
+       {PMIX_MONITOR_FILE, MonitorOrder::Kind::file},
+       {PMIX_MONITOR_CANCEL, MonitorOrder::Kind::cancel},
+       {PMIX_SEND_HEARTBEAT, MonitorOrder::Kind::beat}}};
   const auto* found =
       std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return key == kind.first; });
   if (found == kinds.end()) return false;
@@ -98,11 +98,13 @@ pmix_status_t MonitorOrder::read(const link::Monitor& message, MonitorOrder& out
   if (!kind_of(data::key_of(monitor), out.kind) ||
       data::first_not_understood("PMIx_Process_monitor", directives.data(), directives.size()) != nullptr)
     return PMIX_ERR_NOT_SUPPORTED;
-  if (out.kind == Kind::beat) return PMIX_SUCCESS;
-  if (out.kind == Kind::cancel) return read_canceled(monitor.value, out) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
-  const bool has_pace = out.kind == Kind::file ? read_file(message, out)
-                                               : read_pace(directives, PMIX_MONITOR_HEARTBEAT_TIME,
-                                                           PMIX_MONITOR_HEARTBEAT_DROPS, out);
+  if (out.kind == MonitorOrder::Kind::beat) return PMIX_SUCCESS;
+  if (out.kind == MonitorOrder::Kind::cancel)
+    return read_canceled(monitor.value, out) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+  const bool has_pace =
+      out.kind == MonitorOrder::Kind::file
+          ? read_file(message, out)
+          : read_pace(directives, PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS, out);
   return has_pace && read_event(message, out) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 

@@ -8,20 +8,18 @@
 
 namespace weft::server {
 
-using Kind = MonitorOrder::Kind;
-
 void Monitors::monitor(const Requester& from, const link::Monitor& message) {
   MonitorOrder order;
   auto status = MonitorOrder::read(message, order);
   if (status == PMIX_SUCCESS) switch (order.kind) {
-      case Kind::beat:
+      case MonitorOrder::Kind::beat:
         beat(from.connection);
         break;
-      case Kind::cancel:
+      case MonitorOrder::Kind::cancel:
         status = cancel(from.connection, order.id);
         break;
-      case Kind::heartbeat:
-      case Kind::file:
+      case MonitorOrder::Kind::heartbeat:
+      case MonitorOrder::Kind::file:
         status = add(from.connection, std::move(order));
         break;
     }
@@ -29,7 +27,7 @@ void Monitors::monitor(const Requester& from, const link::Monitor& message) {
 }
 
 pmix_status_t Monitors::add(const ConnectionRef& by, MonitorOrder order) {
-  if (order.kind == Kind::file && by->uid != ::geteuid()) return PMIX_ERR_NO_PERMISSIONS;
+  if (order.kind == MonitorOrder::Kind::file && by->uid != ::geteuid()) return PMIX_ERR_NO_PERMISSIONS;
   const auto others = std::count_if(monitors_.begin(), monitors_.end(),
                                     [&](const auto& entry) { return entry.second.by == by; });
   if (static_cast<std::size_t>(others) >= most_of_a_process) return PMIX_ERR_OUT_OF_RESOURCE;
@@ -37,7 +35,7 @@ pmix_status_t Monitors::add(const ConnectionRef& by, MonitorOrder order) {
   const auto drops = order.drops;
   auto& made =
       monitors_.emplace(number, Monitor{by, std::move(order), Misses(drops), loop_.now()}).first->second;
-  if (made.order.kind == Kind::file) look(number, made);
+  if (made.order.kind == MonitorOrder::Kind::file) look(number, made);
   wait(number, made);
   return PMIX_SUCCESS;
 }
@@ -55,7 +53,7 @@ void Monitors::closed(const ConnectionRef& connection) {
 
 void Monitors::beat(const ConnectionRef& by) {
   for (auto& [number, monitor] : monitors_) {
-    if (monitor.by != by || monitor.order.kind != Kind::heartbeat) continue;
+    if (monitor.by != by || monitor.order.kind != MonitorOrder::Kind::heartbeat) continue;
     monitor.misses.take_sign();
     monitor.since = loop_.now();
   }
@@ -69,7 +67,7 @@ void Monitors::wait(std::uint64_t number, Monitor& monitor) {
 
 void Monitors::time_is_over(std::uint64_t number) {
   auto& monitor = monitors_.at(number);  // it owns the timer
-  if (monitor.order.kind == Kind::file) return look(number, monitor);
+  if (monitor.order.kind == MonitorOrder::Kind::file) return look(number, monitor);
   if (loop_.now() >= monitor.since + monitor.order.time) miss(monitor);
   wait(number, monitor);
 }
@@ -108,7 +106,7 @@ void Monitors::raise(const Monitor& monitor) {
   event.infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(monitor.by->proc));
   event.infos.add(PMIX_EVENT_NON_DEFAULT, data::Value::of(true));
   if (!order.id.empty()) event.infos.add(PMIX_MONITOR_ID, data::Value::of(order.id));
-  if (order.kind == Kind::file)
+  if (order.kind == MonitorOrder::Kind::file)
     event.infos.add(PMIX_MONITOR_FILE, data::Value::of(order.path));
   else
     event.infos.add(PMIX_MONITOR_HEARTBEAT_DROPS, data::Value::of(monitor.misses.count()));

@@ -104,8 +104,7 @@ static void exchange_credentials(char** words) {
 static void show_credential(char** words) {
   pmix_byte_object_t made = {NULL, 0};
   const pmix_status_t status = get_credential(words[0], &made);
-  if (me.rank != 0) return;
-  say(status == PMIX_SUCCESS ? made.bytes : PMIx_Error_string(status));
+  if (me.rank == 0) say(status == PMIX_SUCCESS ? made.bytes : PMIx_Error_string(status));
   PMIX_BYTE_OBJECT_DESTRUCT(&made);
 }
 
@@ -134,6 +133,7 @@ static void misuse_credentials(char** words) {
   PMIX_INFO_FREE(results, count);
   made.bytes[made.size / 2] ^= 1;
   expect("a changed one", validate_text(made.bytes, made.size, &results, &count), PMIX_ERR_INVALID_CRED);
+  PMIX_BYTE_OBJECT_DESTRUCT(&made);
   char* many = calloc(1, 1 << 20);
   memcpy(many, "MUNGE:", 6);
   expect("a long one", validate_text(many, 1 << 20, &results, &count), PMIX_ERR_INVALID_CRED);
@@ -352,6 +352,7 @@ static void ask_about_groups(char** words) {
   if (me.rank >= size - 2)
     expect("PMIx_Group_construct", PMIx_Group_construct("far", members, 2, NULL, 0, &results, &nresults),
            PMIX_SUCCESS);
+  PMIX_INFO_FREE(results, nresults);
   fence(0);
   expect_true("groups of all nodes", count_of_groups(false) == 1);
   expect_true("groups of this node", me.rank != 0 || count_of_groups(true) == (size_t)atoi(words[0]));
@@ -364,9 +365,11 @@ static void ask_about_groups(char** words) {
   array = results[0].value.data.darray;
   expect_true("the names", array->size == 1 && strcmp(((char**)array->array)[0], "far") == 0);
   PMIX_INFO_FREE(results, nresults);
+  PMIX_INFO_DESTRUCT(&qualifier);
   PMIX_INFO_LOAD(&qualifier, PMIX_GROUP_ID, "none", PMIX_STRING);
   expect("no such group", ask(PMIX_QUERY_GROUP_MEMBERSHIP, &qualifier, 1, &results, &nresults),
          PMIX_ERR_NOT_FOUND);
+  PMIX_INFO_DESTRUCT(&qualifier);
   fence(0);
   if (me.rank >= size - 2) expect("PMIx_Group_destruct", PMIx_Group_destruct("far", NULL, 0), PMIX_SUCCESS);
 }
@@ -423,6 +426,7 @@ static void ask_for_all_that_is_supported(char** words) {
     PMIX_INFO_FREE(answers, nanswers);
   }
   free(copy);
+  PMIX_INFO_DESTRUCT(&qualifier);
   PMIX_INFO_FREE(results, nresults);
   expect_answer(PMIX_QUERY_SPAWN_SUPPORT, NULL, 0, &results, &nresults);
   expect_true("attributes of a spawn", names_key(results[0].value.data.string, PMIX_WDIR));
@@ -497,6 +501,7 @@ static void ask_about_another_job(char** words) {
     usleep(1000);
   }
   expect("a job that has ended", status, PMIX_ERR_NOT_FOUND);
+  PMIX_INFO_DESTRUCT(&qualifier);
 }
 
 static void wait_for_the_end(char** words) {
