@@ -27,6 +27,7 @@ enum class Variable : std::uint8_t {
   log,
   lost_after,
   module_path,
+  munge_socket,
   net,
   node,
   no_segment,
@@ -45,7 +46,7 @@ enum class Variable : std::uint8_t {
   transport,
   weftd,
 };
-inline constexpr std::size_t variable_count = 25;
+inline constexpr std::size_t variable_count = 26;
 
 /// The kinds of values. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };

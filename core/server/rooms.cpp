@@ -8,7 +8,7 @@ namespace weft::server {
 pmix_status_t Rooms::register_nspace(const std::string& nspace, int local_size, const data::Infos& infos) {
   if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN || local_size < 0) return PMIX_ERR_BAD_PARAM;
   auto& job = jobs.announce(nspace);
-  job.card_key = cluster.card_key(nspace);
+  job.card_key = card_key(cluster, nspace);
   bool is_new = false;
   if (const auto ok = jobs.register_job(job, local_size, infos, is_new); !ok) {
     if (!job.writer && job.clients.empty()) jobs.erase(nspace);  // nothing stays of it

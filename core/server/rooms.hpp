@@ -9,9 +9,12 @@
 
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
+#include "core/server/credentials/credentials.hpp"
 #include "core/server/groups/group_reports.hpp"
 #include "core/server/host/host_attributes.hpp"
+#include "core/server/monitors/monitors.hpp"
 #include "core/server/published/published.hpp"
+#include "core/server/records/records.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/requests/requests.hpp"
@@ -29,6 +32,7 @@ struct Rooms {
     std::chrono::milliseconds key_wait{2000};
     std::size_t width_of_ends = ProcessEnds::tree_width;
     ToolSupport tools;
+    std::string munge_socket{};  ///< as Munge
   };
   Rooms(Loop& loop, const pmix_proc_t& self, const pmix_server_module_t* module, shm::Segment& segment,
         Tokens& tokens, events::Registry& handlers, Cluster& servers, const Settings& settings)
@@ -45,6 +49,9 @@ struct Rooms {
         fences(loop, jobs, card_exchange, cluster, exchanges, segment, {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         published(loop, cluster),
+        credentials(loop, cluster, settings.munge_socket),
+        monitors(loop, events),
+        records(loop, cluster, settings.host_name),
         group_boards(segment),
         group_table(group_boards, cluster, signatures),
         peers(loop, jobs, group_table, cluster),
@@ -83,12 +90,14 @@ struct Rooms {
               .gatherings = gatherings,
               .outputs = outputs,
               .published = published,
+              .monitors = monitors,
               .watched_codes = watched_codes,
               .process_sets = process_sets},
              cluster, exchanges, settings.width_of_ends),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, published, cluster),
+        own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, group_table,
+                   published, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster),
         requests({.host = host,
                   .clients = clients,
@@ -100,6 +109,9 @@ struct Rooms {
                   .watched_codes = watched_codes,
                   .outputs = outputs,
                   .published = published,
+                  .credentials = credentials,
+                  .monitors = monitors,
+                  .records = records,
                   .queries = queries,
                   .group_boards = group_boards,
                   .group_table = group_table,
@@ -136,6 +148,9 @@ struct Rooms {
   Fences fences;
   EventRelay events;
   Published published;
+  Credentials credentials;
+  Monitors monitors;
+  Records records;
   GroupBoards group_boards;
   GroupTable group_table;
   PeerCalls peers;

@@ -100,6 +100,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   settings.host_tells_ends = data::is_set(infos, ninfo, "weft.tells_ends");
   settings.host_hears_connects = data::is_set(infos, ninfo, "weft.hears_connects");
   settings.limits.card_bytes = base::read(base::Variable::card_bytes).number;
+  settings.munge_socket = base::read(base::Variable::munge_socket).text;
   settings.key_wait = base::read(base::Variable::get_wait).limit().value_or(store::KeyWait::forever);
 
   if (auto ok = server->open_segment(); !ok) return fail(ok.error());

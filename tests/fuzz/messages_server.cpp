@@ -9,6 +9,7 @@
 #include "core/server/cards/card_regions.hpp"
 #include "core/server/cards/far_keys.hpp"
 #include "core/server/cluster/messages.hpp"
+#include "core/server/credentials/run_token.hpp"
 #include "core/server/events/tree_relay.hpp"
 #include "core/server/fences/exchange/contribution.hpp"
 #include "core/server/fences/exchange/exchange.hpp"
@@ -22,6 +23,7 @@
 #include "core/server/launch/introducer.hpp"
 #include "core/server/launch/launch_blob.hpp"
 #include "core/server/published/name_messages.hpp"
+#include "core/server/records/records.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
 #include "core/store/cards/blob.hpp"
@@ -139,6 +141,8 @@ NodeReport report() {
   out.transport = "shm";
   out.jobs = {{"job", 4, 2, {1, 2, 0, 1}, 9}};
   out.fences = {part(), part()};
+  out.groups = {{"g", {{"job", 0, 3}, {"other", 1, 1}}}};
+  out.memory = {20'000, 90'000, 2};
   return out;
 }
 
@@ -280,6 +284,10 @@ void add_server(Decoders& to) {
   add<GroupPart>(to, "group_part", {&group_part});
   add_groups(to, group_part.data);
   add_names(to);
+  const SyslogRecord record{6, "job:1 on host: a record"};
+  add<SyslogRecord>(to, "syslog_record", {&record});
+  const RunToken token{{1000, 100, "job", 3}, 1'800'000'000, {1, 2, 3}};
+  add<RunToken>(to, "run_token", {&token});
   to.push_back({"group_blob", {blob_of(group_part)}, &are_generated, true});
   const ReportRequest request{0, {one_part.name}};
   add<ReportRequest>(to, "report_request", {&request});

@@ -34,6 +34,15 @@ foreach(part spawn service)
       "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 endforeach()
 
+add_executable(knowledge_client ${CMAKE_CURRENT_LIST_DIR}/harness/knowledge_client.c)
+target_link_libraries(knowledge_client PRIVATE weft_flags pmix)
+foreach(part credentials monitors records queries)
+  add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/${part}_test.py)
+  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
+    ENVIRONMENT
+      "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;KNOWLEDGE_CLIENT=$<TARGET_FILE:knowledge_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+endforeach()
+
 foreach(part absentees progress habits saved_machines)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600

@@ -67,6 +67,11 @@ pmix_status_t read_action(std::span<const pmix_info_t> directives, job::ControlR
 
 }  // namespace
 
+std::vector<std::string> control_attributes() {
+  return {PMIX_JOB_CTRL_SIGNAL, PMIX_JOB_CTRL_PAUSE, PMIX_JOB_CTRL_RESUME, PMIX_JOB_CTRL_TERMINATE,
+          PMIX_JOB_CTRL_KILL};
+}
+
 pmix_status_t read_control_call(const pmix_proc_t& from, const pmix_proc_t targets[], std::size_t count,
                                 const pmix_info_t directives[], std::size_t directives_count,
                                 job::ControlRequest& out) {

@@ -5,10 +5,15 @@
 #include <pmix_common.h>
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "tools/job/control.hpp"
 
 namespace weft::host {
+
+/// The keys of the actions that there are.
+std::vector<std::string> control_attributes();
 
 /// targets: none: the caller's job. Fills `out`. Errors: PMIX_ERR_BAD_PARAM (several actions, or a value of
 /// the wrong type), PMIX_ERR_NOT_SUPPORTED (none that this host has).

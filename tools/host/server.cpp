@@ -46,6 +46,14 @@ InfoList about_job(const std::string& nspace) {
   return infos;
 }
 
+/// Tells users of the attributes of one upcall (PMIX_QUERY_ATTRIBUTE_SUPPORT, PMIX_QUERY_SPAWN_SUPPORT).
+void register_attributes(std::string upcall, std::vector<std::string> keys) {
+  std::vector<char*> all;
+  for (auto& key : keys) all.push_back(key.data());
+  all.push_back(nullptr);
+  require(PMIx_Register_attributes(upcall.data(), all.data()), "PMIx_Register_attributes");
+}
+
 }  // namespace
 
 /// The upcalls run on the library's thread and only record what happened: the library must not wait for the
@@ -175,6 +183,8 @@ Server::Server(const ServerIdentity& identity, Events events) : events_(std::mov
     throw Stop(exit_status::no_transport,
                messages::server_failed("PMIx_server_init", PMIx_Error_string(status)));
   require(status, "PMIx_server_init");
+  if (events_.spawn) register_attributes("spawn", spawn_attributes());
+  if (events_.control) register_attributes("job_control", control_attributes());
   current.store(this, std::memory_order_release);
 }
 

@@ -214,6 +214,15 @@ pmix_status_t read_program(const pmix_app_t& app, job::SpawnRequest& request) {
 
 }  // namespace
 
+std::vector<std::string> spawn_attributes() {
+  std::vector<std::string> out{PMIX_SET_ENVAR,         PMIX_ADD_ENVAR,    PMIX_UNSET_ENVAR,
+                               PMIX_PREPEND_ENVAR,     PMIX_APPEND_ENVAR, PMIX_NO_OVERSUBSCRIBE,
+                               PMIX_NOTIFY_JOB_EVENTS, PMIX_TIMEOUT,      PMIX_SPAWN_TIMEOUT};
+  for (const auto& row : table)
+    if (row.kind != Kind::ignored) out.emplace_back(row.key);
+  return out;
+}
+
 pmix_status_t read_spawn_call(const pmix_proc_t& parent, const pmix_info_t infos[], std::size_t count,
                               const pmix_app_t apps[], std::size_t programs, job::SpawnRequest& out) {
   if (programs == 0 || apps == nullptr) return PMIX_ERR_BAD_PARAM;

@@ -6,6 +6,8 @@
 #include <pmix_common.h>
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "tools/job/spawn.hpp"
 
@@ -13,6 +15,9 @@ namespace weft::host {
 
 /// Bounds of a request, which travels to the launcher as one message.
 inline constexpr std::size_t most_spawned_programs = 1024;
+
+/// The keys of the attributes that have a meaning here.
+std::vector<std::string> spawn_attributes();
 
 /// Fills `out`. Errors: PMIX_ERR_BAD_PARAM (a value has the wrong type, no process is asked for),
 /// PMIX_ERR_NOT_SUPPORTED (an attribute that this host has no meaning for, and the caller requires).

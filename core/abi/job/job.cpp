@@ -82,7 +82,8 @@ pmix_status_t make_monitor(const pmix_info_t* monitor, pmix_status_t error, cons
 }  // namespace
 
 /// PMIx_Allocation_request: asks the host for resources, for more, or for fewer.
-///   results  what the host says, to be freed with PMIX_INFO_FREE
+///   results  what the host says, to be freed with PMIX_INFO_FREE. The callback of the form that does not
+///            block hears why a request is refused, too (PMIX_EVENT_TEXT_MESSAGE)
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host has
 ///   no scheduler: weftrun), and the host's
 pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t directive, pmix_info_t* info, size_t ninfo,
@@ -135,11 +136,23 @@ pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
   });
 }
 
-/// PMIx_Process_monitor: asks the host to watch the caller or a file, or tells it of a heartbeat.
-///   monitor  one info: PMIX_MONITOR_HEARTBEAT, PMIX_MONITOR_FILE, PMIX_MONITOR_CANCEL, PMIX_SEND_HEARTBEAT;
-///            error: the event to raise
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host
-///   monitors nothing: weftrun)
+/// PMIx_Process_monitor: asks the host or, where it monitors nothing, the server to watch the caller or a
+/// file, or tells it of a heartbeat.
+///   monitor     one info: PMIX_MONITOR_HEARTBEAT; PMIX_MONITOR_FILE (char*, an absolute path at the caller's
+///               node); PMIX_SEND_HEARTBEAT; PMIX_MONITOR_CANCEL (char*, an identifier, or NULL for all)
+///   error       the event to raise, for handlers that name it; of a server PMIX_SUCCESS stands for
+///               PMIX_MONITOR_HEARTBEAT_ALERT or _FILE_ALERT. It names the caller
+///               (PMIX_EVENT_AFFECTED_PROC), the identifier, the file
+///   directives  of a server: PMIX_MONITOR_HEARTBEAT_TIME or _FILE_CHECK_TIME (uint32_t, seconds; 10),
+///               _HEARTBEAT_DROPS or _FILE_DROPS (uint32_t: so many may be missed; 0), of files what is
+///               watched: _FILE_SIZE (growth), _FILE_ACCESS, _FILE_MODIFY (all, where none is given);
+///               PMIX_MONITOR_ID (char*), PMIX_RANGE (of the event; PMIX_RANGE_NAMESPACE)
+///   A monitor raises its event once, and again after a sign of life; it ends with the process.
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION; of a server _NOT_FOUND (no
+///   such monitor to cancel), _NO_PERMISSIONS (a file, for another user than the server's),
+///   _OUT_OF_RESOURCE (more than 64 of a process), _NOT_SUPPORTED (resource usage, another kind)
+///   Source: PMIx Standard, chapter "Job Management and Reporting". Tests:
+///   tests/unit/core/server/monitors, tests/multiproc/job/monitors_test.py
 pmix_status_t PMIx_Process_monitor(const pmix_info_t* monitor, pmix_status_t error,
                                    const pmix_info_t directives[], size_t ndirs, pmix_info_t** results,
                                    size_t* nresults) {
@@ -163,7 +176,7 @@ pmix_status_t PMIx_Process_monitor_nb(const pmix_info_t* monitor, pmix_status_t 
 // The header's macro of that name goes through PMIx_Process_monitor_nb; this is the function of newer
 // libraries.
 #undef PMIx_Heartbeat
-/// PMIx_Heartbeat: tells the host PMIX_SEND_HEARTBEAT, which monitors this process; an error is not told.
+/// PMIx_Heartbeat: sends PMIX_SEND_HEARTBEAT for the monitors of this process; an error is not told.
 void PMIx_Heartbeat() {
   (void)guarded_ask([&]() -> pmix_status_t {
     Monitor message;

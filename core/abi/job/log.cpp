@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,11 +12,13 @@
 #include "core/abi/calls/guard.hpp"
 #include "core/abi/roles/role.hpp"
 #include "core/client/connection/request.hpp"
+#include "core/link/log_style.hpp"
 #include "pmix.h"
 
 using weft::abi::guarded_status;
 using weft::abi::roles;
 using weft::data::Infos;
+using weft::link::LogStyle;
 
 namespace {
 
@@ -39,68 +40,10 @@ bool is_for_syslog(std::string_view key) {
   return key == PMIX_LOG_SYSLOG || key == PMIX_LOG_LOCAL_SYSLOG;
 }
 
-/// How records are printed, by the directives.
-struct Style {
-  bool once = false, tagged = false, xml = false;
-  int priority = LOG_ERR;           ///< in the syslog
-  std::optional<std::time_t> time;  ///< to be printed
-
-  static Style of(const pmix_info_t* directives, size_t ndirs) {
-    Style style;
-    bool is_timed = false;
-    for (size_t i = 0; i < ndirs; ++i) {
-      const auto key = weft::data::key_of(directives[i]);
-      const auto& value = directives[i].value;
-      if (key == PMIX_LOG_TIMESTAMP && value.type == PMIX_TIME) style.time = value.data.time;
-      if (key == PMIX_LOG_SYSLOG_PRI && value.type == PMIX_INT) style.priority = value.data.integer;
-      if (!weft::data::is_true(value)) continue;
-      style.once |= key == PMIX_LOG_ONCE;
-      style.tagged |= key == PMIX_LOG_TAG_OUTPUT;
-      style.xml |= key == PMIX_LOG_XML_OUTPUT;
-      is_timed |= key == PMIX_LOG_TIMESTAMP_OUTPUT || key == PMIX_LOG_GENERATE_TIMESTAMP;
-    }
-    if (is_timed && !style.time) style.time = std::time(nullptr);
-    return style;
-  }
-};
-
-std::string text_of_time(std::time_t time) {
-  std::tm parts{};
-  char text[64] = {};
-  if (::localtime_r(&time, &parts) != nullptr)
-    (void)std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &parts);
-  return text;
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += c;
-  }
-  return out;
-}
-
-std::string styled(const Style& style, const char* channel, std::string_view text) {
-  const auto time = style.time ? text_of_time(*style.time) : std::string();
-  if (style.xml)
-    return std::string("<") + channel + (time.empty() ? "" : " timestamp=\"" + time + "\"") + ">" +
-           escaped(text) + "</" + channel + ">\n";
-  std::string out = time.empty() ? "" : time + " ";
-  if (style.tagged) out += std::string(channel) + ": ";
-  return out.append(text);
-}
-
 /// The rest of one call: its records from `next` on.
 struct Call {
   Infos data, directives;
-  Style style;
+  LogStyle style;
   Done done;
   weft::abi::Role* role;
   size_t next = 0;
@@ -112,14 +55,14 @@ bool is_text(const pmix_value_t& value) {
 }
 
 void print(const Call& call, const Channel& channel, const pmix_value_t& value) {
-  std::fputs(styled(call.style, channel.name, value.data.string).c_str(), channel.file);
+  std::fputs(call.style.styled(channel.name, value.data.string).c_str(), channel.file);
   std::fflush(channel.file);
 }
 
 /// Nothing: no record of its, or no syslog is here.
 bool print_to_syslog(const Call& call, const pmix_info_t& record) {
   if (!is_for_syslog(weft::data::key_of(record)) || ::access(_PATH_LOG, W_OK) != 0) return false;
-  ::syslog(call.style.priority, "%s", styled(call.style, "syslog", record.value.data.string).c_str());
+  ::syslog(call.style.priority, "%s", call.style.styled("syslog", record.value.data.string).c_str());
   return true;
 }
 
@@ -204,7 +147,8 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
     const auto key = weft::data::key_of(data[i]);
     const bool is_here = channel_of(key).has_value();
     is_all_here &= is_here;
-    if ((is_here || is_for_syslog(key)) && !is_text(data[i].value)) return PMIX_ERR_BAD_PARAM;
+    const bool is_a_line = is_here || is_for_syslog(key) || key == PMIX_LOG_GLOBAL_SYSLOG;
+    if (is_a_line && !is_text(data[i].value)) return PMIX_ERR_BAD_PARAM;
   }
   // Where a record goes to the host, the host judges its directives.
   if (is_all_here && weft::data::first_not_understood("PMIx_Log", directives, ndirs) != nullptr)
@@ -215,8 +159,8 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
   const auto call = std::make_shared<Call>();
   call->data = std::move(*records);
   call->directives = std::move(*how);
-  call->style = Style::of(directives, ndirs);
-  if ((call->style.priority & ~LOG_PRIMASK) != 0) return PMIX_ERR_BAD_PARAM;
+  call->style = LogStyle::of(directives, ndirs);
+  if (!call->style.is_valid()) return PMIX_ERR_BAD_PARAM;
   call->done = std::move(done);
   call->role = role;
   call->style.once ? log_once(call) : log_all(call);
@@ -226,8 +170,10 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
 }  // namespace
 
 /// PMIx_Log: PMIX_LOG_STDERR and PMIX_LOG_STDOUT (char*) appear on the caller's own channels, a singleton's
-/// too; other records go to the host, if it takes any. PMIX_LOG_SYSLOG and _LOCAL_SYSLOG (char*) go to the
-/// syslog of the caller's node if it takes none.
+/// too; other records go to the host, if it takes any. Where it takes none, PMIX_LOG_LOCAL_SYSLOG (char*)
+/// goes to the syslog of the caller's node, PMIX_LOG_GLOBAL_SYSLOG (char*) to that of the run's first node,
+/// where the record names process and host, and PMIX_LOG_SYSLOG to the latter or else to the former. There is
+/// no taker of PMIX_LOG_EMAIL, _JOB_RECORD and _GLOBAL_DATASTORE then.
 ///   directives  PMIX_LOG_ONCE: the first channel that takes its record is the last. For the caller's own
 ///               channels: PMIX_LOG_TAG_OUTPUT ("stdout: "), PMIX_LOG_TIMESTAMP (time_t) and
 ///               _TIMESTAMP_OUTPUT, _GENERATE_TIMESTAMP (the time in front), PMIX_LOG_XML_OUTPUT (an element
@@ -236,7 +182,6 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _UNREACH (a record that no own channel takes, and no
 ///   server), _PARTIAL_SUCCESS, _LOST_CONNECTION
 ///   Source: PMIx Standard, chapter "Job Management and Reporting". Tests: tests/multiproc/event/log_test.cpp
-/// Not yet: records for others than stdout, stderr and syslog where the host takes no log.
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {
   return guarded_status([&]() -> pmix_status_t {
     auto* role = roles().requesting();
@@ -248,7 +193,6 @@ pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t
   });
 }
 
-/// Not yet: records for others than stdout, stderr and syslog where the host takes no log.
 pmix_status_t PMIx_Log_nb(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
                           size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Security". Credentials are the host's.
+// PMIx Standard, chapter "Security". Credentials are the host's or, where it has none, its servers'.
 #include "core/abi/calls/results.hpp"
 #include "core/abi/roles/requests.hpp"
 #include "pmix.h"
@@ -29,10 +29,15 @@ pmix_byte_object_t* credential_in(weft::link::Answer& answer) {
 
 }  // namespace
 
-/// PMIx_Get_credential: has the host certify the caller.
-///   credential  written on success; its bytes are the caller's to free
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host
-///   certifies nothing: weftrun), and the host's
+/// PMIx_Get_credential: has the host certify the caller or, where it does not, the server.
+///   info        of a server: PMIX_CRED_TYPE (char*, the best first: "munge,weft", which is also what counts
+///               without it): "munge" certifies the user on all machines of one munge key, and names the
+///               process in its run; "weft" counts in the run alone. PMIX_TIMEOUT (int, seconds)
+///   credential  written on success; its bytes are the caller's to free. A server's is text with its NUL,
+///               counts for 300 seconds, and is not used up by being validated
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _TIMEOUT, _NOT_SUPPORTED (no
+///   such type here), and the host's
+///   Tests: tests/multiproc/job/credentials_test.py
 pmix_status_t PMIx_Get_credential(const pmix_info_t* info, size_t ninfo, pmix_byte_object_t* credential) {
   return guarded_ask([&]() -> pmix_status_t {
     GetCredential message;
@@ -60,9 +65,11 @@ pmix_status_t PMIx_Get_credential_nb(const pmix_info_t* info, size_t ninfo, pmix
   });
 }
 
-/// PMIx_Validate_credential: has the host check a credential; results: what it says of its owner, to be freed
-/// with PMIX_INFO_FREE.
-/// Errors: as PMIx_Get_credential.
+/// PMIx_Validate_credential: has the host check a credential or, where it does not, the server.
+///   results  what the credential says of its owner, to be freed with PMIX_INFO_FREE. Of a server:
+///            PMIX_CRED_TYPE, PMIX_USERID, PMIX_GRPID, and PMIX_PROCID where the credential is of this run
+///   Errors: as PMIx_Get_credential, and PMIX_ERR_INVALID_CRED: of another run, changed, expired, or none.
+///   _NOT_SUPPORTED: a credential of munge where there is no munge
 pmix_status_t PMIx_Validate_credential(const pmix_byte_object_t* credential, const pmix_info_t* info,
                                        size_t ninfo, pmix_info_t** results, size_t* nresults) {
   return guarded_ask([&]() -> pmix_status_t {

@@ -33,7 +33,7 @@ Cards::Cards(Jobs& jobs, Host& host, Cluster& cluster) : jobs_(jobs), host_(host
 void Cards::read_other_nodes() {
   modex_ = std::make_unique<Modex>(cluster_, jobs_);
   jobs_.each([this](Job& job) {
-    job.card_key = cluster_.card_key(job.nspace);
+    job.card_key = card_key(cluster_, job.nspace);
     if (job.card_key) job.writer->check_cards_with(*job.card_key);
     offer(job);
   });

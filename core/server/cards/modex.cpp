@@ -167,7 +167,7 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
     made->page_bytes = regions->page_bytes;
     made->rest_bytes = regions->rest_bytes;
     made->ranks = std::move(regions->ranks);
-    made->card_key = cluster_.card_key(nspace);
+    made->card_key = card_key(cluster_, nspace);
     if (auto region = cluster_.fabric().mesh().import_region(node, regions->pages)) made->pages = *region;
     if (!regions->rests.empty())
       if (auto region = cluster_.fabric().mesh().import_region(node, regions->rests)) made->rests = *region;

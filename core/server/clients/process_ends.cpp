@@ -22,6 +22,7 @@ void ProcessEnds::connection_closed(const ConnectionRef& connection) {
   rooms_.outputs.closed(connection);
   rooms_.questions.closed(connection);
   rooms_.published.closed(connection);
+  rooms_.monitors.closed(connection);
   rooms_.watched_codes.remove(connection->subscription.wishes());
   rooms_.fences.disconnect(*connection);
 }

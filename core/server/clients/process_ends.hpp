@@ -17,6 +17,7 @@
 #include "core/server/groups/group_reports.hpp"
 #include "core/server/host/outputs.hpp"
 #include "core/server/jobs/process_sets.hpp"
+#include "core/server/monitors/monitors.hpp"
 #include "core/server/published/published.hpp"
 
 namespace weft::server {
@@ -57,6 +58,7 @@ class ProcessEnds {
     Gatherings& gatherings;
     Outputs& outputs;
     Published& published;
+    Monitors& monitors;
     WatchedCodes& watched_codes;
     ProcessSets& process_sets;
   };

@@ -171,9 +171,15 @@ void Cluster::send(NodeNumber to, RequestType type, std::vector<std::byte> body,
   if (replied) loop_.post([replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
 }
 
-std::optional<store::CardKey> Cluster::card_key(std::string_view nspace) const {
-  if (!way_ || way_->fabric->endpoint().capabilities().guards_reads) return std::nullopt;
-  return store::CardKey{key_->derive(fmt::format("cards of {}", nspace))};
+std::optional<std::array<std::uint8_t, mesh::JobKey::bytes>> Cluster::key_for(
+    std::string_view purpose) const {
+  if (!way_) return std::nullopt;
+  return key_->derive(purpose);
+}
+
+std::optional<store::CardKey> card_key(Cluster& cluster, std::string_view nspace) {
+  if (!cluster.is_open() || cluster.fabric().endpoint().capabilities().guards_reads) return std::nullopt;
+  return store::CardKey{*cluster.key_for(fmt::format("cards of {}", nspace))};
 }
 
 bool Cluster::turn(bool may_rest) {

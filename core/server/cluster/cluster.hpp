@@ -103,9 +103,8 @@ class Cluster final : mesh::Watcher {
   collectives::Engine& engine() noexcept { return way_->engine; }
   const Rpc::Counters& request_counters() const noexcept { return way_->rpc.counters(); }
 
-  /// What the records of this job's cards are checked under; nothing where no other node reads them, or where
-  /// the fabric guards what is read.
-  std::optional<store::CardKey> card_key(std::string_view nspace) const;
+  /// A key for one purpose, the same at all servers of the cluster; nothing where there is no way to others.
+  std::optional<std::array<std::uint8_t, mesh::JobKey::bytes>> key_for(std::string_view purpose) const;
 
   /// As Fabric.
   bool turn(bool may_rest = true);
@@ -149,6 +148,10 @@ class Cluster final : mesh::Watcher {
   std::vector<std::function<void()>> when_open_;  ///< not run yet
   std::unique_ptr<Way> way_;                      ///< null: there is none
 };
+
+/// What the records of this job's cards are checked under; nothing where no other node reads them, or where
+/// the fabric guards what is read.
+std::optional<store::CardKey> card_key(Cluster& cluster, std::string_view nspace);
 
 /// As open(), and its note goes to the log: what all servers would say is said by the first. Errors:
 /// unreachable.

@@ -64,6 +64,7 @@ enum class RequestType : std::uint16_t {
   name_forget,     ///< names have ended, or are taken back
   name_taken,      ///< a name has gone with its first read
   name_copies,     ///< what processes of that node have published of a lost keeper's keys
+  syslog_record,   ///< of PMIx_Log, for the syslog of that machine (records.hpp)
   introduce,       ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
   // Of lost nodes (views.hpp):
   view_wanted,   ///< something is undecided, and the receiver leads

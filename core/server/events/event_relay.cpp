@@ -133,18 +133,26 @@ void EventRelay::relay(const ConnectionRef& from, std::uint64_t tag, events::Eve
   if (!events::is_range(event.range) || event.range == PMIX_RANGE_PROC_LOCAL)
     return from->reply(tag, PMIX_ERR_BAD_PARAM);
   event.source = from->proc;  // whatever the client says
+  raise(std::move(event), from.get(), [from, tag](pmix_status_t status) { from->reply(tag, status); });
+}
+
+void EventRelay::raise(events::Event event) {
+  raise(std::move(event), nullptr, [](pmix_status_t) {});
+}
+
+void EventRelay::raise(events::Event event, const ClientConnection* except, Done taken) {
   const bool is_stamped = event.infos.find(PMIX_EVENT_TIMESTAMP) != nullptr;
   events::stamp(event);
-  spread(event, from.get());
+  spread(event, except);
   const bool is_beyond = goes_beyond_node(event.range);
   if ((is_beyond || event.range == PMIX_RANGE_RM) && host_takes_events()) {
     if (!is_stamped) leave_stamp_out(event);
-    return host_.notify(std::move(event), [from, tag](pmix_status_t status) { from->reply(tag, status); });
+    return host_.notify(std::move(event), std::move(taken));
   }
   auto body = is_beyond && tree_ ? encoded(event) : std::vector<std::byte>();
   registry_.deliver(std::move(event));
-  const auto taken = [from, tag] { from->reply(tag, PMIX_SUCCESS); };
-  body.empty() ? taken() : tree_->spread(std::move(body), taken);
+  if (body.empty()) return taken(PMIX_SUCCESS);
+  tree_->spread(std::move(body), [taken = std::move(taken)] { taken(PMIX_SUCCESS); });
 }
 
 void EventRelay::notify(events::Event event, Done done) {

@@ -34,6 +34,8 @@ class EventRelay {
   /// An event that the host has raised, for clients here or, by a custom range that names servers, for these.
   void notify(events::Event event, Done done);
 
+  /// An event that this server raises for a process of its node, which is the source.
+  void raise(events::Event event);
   /// Gives an event to the clients of this server, and to no other process.
   void tell_clients(const events::Event& event) { spread(event, nullptr); }
 
@@ -59,6 +61,7 @@ class EventRelay {
   std::unique_ptr<TreeRelay> tree_of_cluster();
   void take_from_node(Bytes body);
   void spread(const events::Event& event, const ClientConnection* except);
+  void raise(events::Event event, const ClientConnection* except, Done taken);
   bool is_from_here(const events::Event& event) const;
   enum class Defaults : bool { left_out, told };
   events::Event event_about(pmix_status_t code, const pmix_proc_t& proc, NodeNumber server,

@@ -46,4 +46,13 @@ Result<data::Value> HostAttributes::value() const {
   return data::value_of_array(PMIX_INFO, out.data(), out.size());
 }
 
+std::string HostAttributes::list_of(const std::string& function) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = attributes_.find(function);
+  std::string out;
+  if (found != attributes_.end())
+    for (const auto& attribute : found->second) out += (out.empty() ? "" : ",") + attribute;
+  return out;
+}
+
 }  // namespace weft::server

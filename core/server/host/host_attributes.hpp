@@ -29,6 +29,8 @@ class HostAttributes {
   pmix_status_t add(const std::string& function, std::vector<std::string> attributes);
   /// Errors: no_memory.
   Result<data::Value> value() const;
+  /// What was added of that function, with commas between.
+  std::string list_of(const std::string& function) const;
 
  private:
   std::vector<std::string> offered_;  ///< calls

@@ -3,10 +3,24 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 
 namespace weft::server {
+namespace {
+
+/// 0: there is no such process (any more).
+std::uint64_t resident_kib(pid_t pid) {
+  std::ifstream statm(fmt::format("/proc/{}/statm", pid));
+  std::uint64_t all = 0, resident = 0;
+  if (!(statm >> all >> resident)) return 0;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+}  // namespace
 
 NodeReport OwnReport::make(const ReportRequest& request) const {
   NodeReport out;
@@ -24,6 +38,11 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   jobs_.each([&](const Job& job) { out.jobs.push_back(of(job)); });
   out.fences = fences_.open_parts();
   std::ranges::move(groups_.open_parts(), std::back_inserter(out.fences));
+  group_table_.settle();
+  group_table_.each([&](const std::string& name, const Group& group) {
+    out.groups.push_back({name, group.members});
+  });
+  out.memory = memory();
   const auto counts = counts_of(
       {&fences_, &exchange_, cards_.modex(), cluster_.is_open() ? &cluster_ : nullptr, &published_});
   for (std::size_t i = 0; i < counts.size(); ++i) out.counters[i] = counts[i].value;
@@ -35,6 +54,20 @@ JobReport OwnReport::of(const Job& job) const {
   JobReport out{job.nspace, view.ranks(), view.nodes(), {}, view.board().open_generation() - 1};
   for (std::uint32_t i = 0; i < view.local_count(); ++i)
     ++out.states[view.local(i).state.load(std::memory_order_relaxed) % out.states.size()];
+  return out;
+}
+
+MemoryReport OwnReport::memory() const {
+  MemoryReport out;
+  out.server = resident_kib(::getpid());
+  jobs_.each([&](const Job& job) {
+    for (std::uint32_t i = 0; i < job.view().local_count(); ++i) {
+      const auto pid = job.view().local(i).pid.load(std::memory_order_relaxed);
+      const auto resident = pid != 0 ? resident_kib(pid) : 0;
+      out.clients += resident;
+      out.count += resident > 0 ? 1 : 0;
+    }
+  });
   return out;
 }
 

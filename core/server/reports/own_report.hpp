@@ -16,13 +16,14 @@ namespace weft::server {
 class OwnReport {
  public:
   OwnReport(std::string host_name, Jobs& jobs, Cards& cards, CardExchange& exchange, Fences& fences,
-            GroupReports& groups, Published& published, Cluster& cluster)
+            GroupReports& groups, GroupTable& group_table, Published& published, Cluster& cluster)
       : host_name_(std::move(host_name)),
         jobs_(jobs),
         cards_(cards),
         exchange_(exchange),
         fences_(fences),
         groups_(groups),
+        group_table_(group_table),
         published_(published),
         cluster_(cluster),
         started_(std::chrono::steady_clock::now()) {}
@@ -31,6 +32,7 @@ class OwnReport {
   /// Names, separated by commas.
   std::string namespaces() const;
   std::vector<NodeNumber> members_of(const FenceName& name) const { return fences_.nodes_of(name); }
+  MemoryReport memory() const;
   const std::string& host_name() const noexcept { return host_name_; }
 
  private:
@@ -42,6 +44,7 @@ class OwnReport {
   CardExchange& exchange_;
   Fences& fences_;
   GroupReports& groups_;
+  GroupTable& group_table_;
   Published& published_;
   Cluster& cluster_;
   const std::chrono::steady_clock::time_point started_;

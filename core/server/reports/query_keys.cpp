@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 
 #include "core/data/names/call_attributes.hpp"
 #include "core/data/names/directive.hpp"
 #include "core/data/types/array.hpp"
+#include "core/link/servers.hpp"
 
 namespace weft::server {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::array known_keys = {
     Known{PMIX_QUERY_NAMESPACES, PMIX_QUERY_LOCAL_ONLY},
     Known{PMIX_QUERY_NAMESPACE_INFO, PMIX_NSPACE "," PMIX_QUERY_LOCAL_ONLY},
     Known{PMIX_SERVER_URI, PMIX_NSPACE "," PMIX_HOSTNAME "," PMIX_NODEID},
-    Known{PMIX_QUERY_JOB_STATUS, PMIX_NSPACE},
+    Known{PMIX_QUERY_JOB_STATUS, PMIX_NSPACE "," PMIX_QUERY_LOCAL_ONLY},
     Known{PMIX_QUERY_PROC_TABLE, PMIX_NSPACE "," PMIX_HOSTNAME "," PMIX_NODEID},
     Known{PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_NSPACE},
     Known{PMIX_PROC_PID, PMIX_PROCID "," PMIX_NSPACE "," PMIX_RANK},
@@ -32,9 +32,10 @@ constexpr std::array known_keys = {
     Known{PMIX_QUERY_NUM_PSETS, ""},
     Known{PMIX_QUERY_PSET_NAMES, ""},
     Known{PMIX_QUERY_PSET_MEMBERSHIP, PMIX_PSET_NAME},
-    Known{PMIX_QUERY_NUM_GROUPS, ""},
-    Known{PMIX_QUERY_GROUP_NAMES, ""},
-    Known{PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID},
+    Known{PMIX_QUERY_NUM_GROUPS, PMIX_QUERY_LOCAL_ONLY},
+    Known{PMIX_QUERY_GROUP_NAMES, PMIX_QUERY_LOCAL_ONLY},
+    Known{PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID "," PMIX_QUERY_LOCAL_ONLY},
+    Known{PMIX_QUERY_AVAIL_SERVERS, ""},
     Known{PMIX_QUERY_SPAWN_SUPPORT, ""},
     Known{PMIX_QUERY_DEBUG_SUPPORT, ""},
     Known{PMIX_QUERY_SUPPORTED_KEYS, ""},
@@ -48,6 +49,10 @@ constexpr std::string_view realm_qualifiers =
     PMIX_NSPACE "," PMIX_RANK "," PMIX_PROCID "," PMIX_SESSION_INFO "," PMIX_JOB_INFO "," PMIX_APP_INFO
                 "," PMIX_NODE_INFO "," PMIX_APPNUM "," PMIX_NODEID "," PMIX_HOSTNAME;
 
+bool is_of_group(std::string_view key) noexcept {
+  return key == PMIX_QUERY_NUM_GROUPS || key == PMIX_QUERY_GROUP_NAMES || key == PMIX_QUERY_GROUP_MEMBERSHIP;
+}
+
 std::string supported_keys() {
   std::string out;
   for (const auto& known : known_keys) out += fmt::format("{}{}", out.empty() ? "" : ",", known.key);
@@ -58,19 +63,11 @@ Result<data::Value> text(std::string_view value) {
   return data::Value::of(value);
 }
 
-data::Value megabytes(double value) {
+data::Value megabytes(double kib) {
   pmix_value_t raw{};
   raw.type = PMIX_FLOAT;
-  raw.data.fval = static_cast<float>(value);
+  raw.data.fval = static_cast<float>(kib / 1024);
   return data::Value::adopt(raw);
-}
-
-/// In memory now, in MiB; 0: there is no such process (any more).
-double resident_megabytes(pid_t pid) {
-  std::ifstream statm(fmt::format("/proc/{}/statm", pid));
-  std::uint64_t all = 0, resident = 0;
-  if (!(statm >> all >> resident)) return 0;
-  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1u << 20);
 }
 
 Result<pmix_rank_t> rank_in(const pmix_value_t& value) {
@@ -163,12 +160,17 @@ Result<QueryScope> QueryScope::parse(const data::Infos& qualifiers, const pmix_p
 bool QueryKeys::needs_report(std::string_view key, const QueryScope& scope) {
   if (scope.asks_for_qualifiers) return false;
   const bool is_of_namespaces = key == PMIX_QUERY_NAMESPACES || key == PMIX_QUERY_NAMESPACE_INFO;
-  return key == report_key || (is_of_namespaces && !scope.is_local_only);
+  const bool is_of_memory =
+      key == PMIX_QUERY_MEMORY_USAGE || key == PMIX_DAEMON_MEMORY || key == PMIX_CLIENT_AVG_MEMORY;
+  const bool names_node = scope.how.nodeid || !scope.how.hostname.empty();
+  return key == report_key || (is_of_memory && names_node) ||
+         ((is_of_namespaces || is_of_group(key)) && !scope.is_local_only);
 }
 
 bool QueryKeys::needs_table(std::string_view key, const QueryScope& scope) {
   if (scope.asks_for_qualifiers || scope.is_local_only) return false;
-  return key == PMIX_QUERY_PROC_TABLE || key == PMIX_PROC_PID || key == PMIX_PROC_STATE_STATUS;
+  return key == PMIX_QUERY_PROC_TABLE || key == PMIX_QUERY_JOB_STATUS || key == PMIX_PROC_PID ||
+         key == PMIX_PROC_STATE_STATUS;
 }
 
 Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& scope,
@@ -184,24 +186,21 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   if (key == report_key) return gathered.report ? to_value(*gathered.report) : fail(Errc::not_found);
   if (key == HostAttributes::query_key) return host_attributes_.value();
   if (key == PMIX_QUERY_SUPPORTED_KEYS) return text(supported_keys());
-  // Spawned jobs and debuggers are not there: no attribute for them.
-  if (key == PMIX_QUERY_SPAWN_SUPPORT || key == PMIX_QUERY_DEBUG_SUPPORT) return text("");
+  if (key == PMIX_QUERY_SPAWN_SUPPORT) return text(host_attributes_.list_of("spawn"));
+  if (key == PMIX_QUERY_DEBUG_SUPPORT) return text("");  // no process stops for a debugger
+  if (key == PMIX_QUERY_AVAIL_SERVERS) return servers_of_machine();
   if (key == PMIX_QUERY_NUM_PSETS || key == PMIX_QUERY_PSET_NAMES || key == PMIX_QUERY_PSET_MEMBERSHIP)
     return of_sets(key, scope);
-  if (key == PMIX_QUERY_NUM_GROUPS || key == PMIX_QUERY_GROUP_NAMES || key == PMIX_QUERY_GROUP_MEMBERSHIP)
-    return of_groups(key, scope);
+  if (is_of_group(key)) return of_groups(key, scope, gathered);
   if (key == PMIX_QUERY_NAMESPACE_INFO) return namespace_info(scope, gathered);
   if (key == PMIX_SERVER_URI) return server_uri(scope);
-  if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope);
   if (key == PMIX_QUERY_MEMORY_USAGE || key == PMIX_DAEMON_MEMORY || key == PMIX_CLIENT_AVG_MEMORY)
-    return memory(key, scope);
+    return memory(key, scope, gathered);
   const auto* job = jobs_.find(scope.nspace);
   if (job == nullptr) return fail(Errc::not_found, "no such namespace");
   if (key == PMIX_QUERY_LOCAL_PROC_TABLE) return table(scope, processes_.here(*job));
-  if (key == PMIX_QUERY_PROC_TABLE) {
-    const auto rows = gathered.tables.find(scope.nspace);
-    return table(scope, rows == gathered.tables.end() ? processes_.here(*job) : rows->second);
-  }
+  if (key == PMIX_QUERY_PROC_TABLE) return table(scope, rows_of(scope, gathered));
+  if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope, gathered);
   if (key == PMIX_PROC_PID || key == PMIX_PROC_STATE_STATUS) return process(key, scope, gathered);
   return of_realm(key, scope);
 }
@@ -244,16 +243,40 @@ Result<data::Value> QueryKeys::server_uri(const QueryScope& scope) const {
   return text(jobs_.server_uri());
 }
 
-/// Answers keys about groups that have members on this node.
-Result<data::Value> QueryKeys::of_groups(std::string_view key, const QueryScope& scope) const {
-  if (key == PMIX_QUERY_NUM_GROUPS) return data::Value::of_size(groups_.size());
+/// Answers keys about the groups of all nodes that have answered, or of this one.
+Result<data::Value> QueryKeys::of_groups(std::string_view key, const QueryScope& scope,
+                                         const Gathered& gathered) const {
+  std::map<std::string, const link::RankRuns*> groups;
+  groups_.each([&](const std::string& name, const Group& group) { groups.emplace(name, &group.members); });
+  if (gathered.report && !scope.is_local_only)
+    for (const auto& entry : gathered.report->nodes)
+      for (const auto& group : entry.report.groups) groups.emplace(group.name, &group.members);
+  if (key == PMIX_QUERY_NUM_GROUPS) return data::Value::of_size(groups.size());
   if (key == PMIX_QUERY_GROUP_NAMES) {
     std::vector<const char*> names;
-    groups_.each([&](const std::string& name, const Group&) { names.push_back(name.c_str()); });
+    for (const auto& [name, members] : groups) names.push_back(name.c_str());
     return data::value_of_array(PMIX_STRING, names.data(), names.size());
   }
-  const auto* group = groups_.find(scope.group);
-  return procs_in(group == nullptr ? nullptr : &group->members);
+  const auto group = groups.find(scope.group);
+  return procs_in(group == groups.end() ? nullptr : group->second);
+}
+
+/// The servers that listen on this machine: an array of infos for each.
+Result<data::Value> QueryKeys::servers_of_machine() const {
+  const auto sockets = link::servers_here();
+  if (!sockets) return fail(Errc::not_found, "no list of sockets");
+  data::Infos out;
+  for (const auto& socket : *sockets) {
+    data::Infos one;
+    const bool is_own = socket.pid == ::getpid();
+    if (is_own) one.add(PMIX_SERVER_URI, data::Value::of(jobs_.server_uri()));
+    one.add(PMIX_SERVER_PIDINFO, data::Value::of_pid(socket.pid));
+    one.add(PMIX_HOSTNAME, data::Value::of(own_.host_name()));
+    auto array = store::array_of(one);
+    if (!array) return array;
+    out.add(PMIX_SERVER_INFO_ARRAY, std::move(*array));
+  }
+  return store::array_of(out);
 }
 
 Result<data::Value> QueryKeys::of_sets(std::string_view key, const QueryScope& scope) const {
@@ -278,8 +301,7 @@ Result<data::Value> QueryKeys::table(const QueryScope& scope, std::vector<Proces
 
 Result<data::Value> QueryKeys::process(std::string_view key, const QueryScope& scope,
                                        const Gathered& gathered) const {
-  const auto rows = gathered.tables.find(scope.nspace);
-  const auto all = rows == gathered.tables.end() ? processes_.here(*jobs_.find(scope.nspace)) : rows->second;
+  const auto all = rows_of(scope, gathered);
   const auto row =
       std::find_if(all.begin(), all.end(), [&](const ProcessRow& r) { return r.rank == scope.rank; });
   if (row == all.end()) return fail(Errc::not_found);
@@ -291,11 +313,15 @@ Result<data::Value> QueryKeys::process(std::string_view key, const QueryScope& s
   return data::Value::adopt(raw);
 }
 
-/// PMIX_SUCCESS: it runs; else what has become of one of its processes here.
-Result<data::Value> QueryKeys::job_status(const QueryScope& scope) const {
-  const auto* job = jobs_.find(scope.nspace);
-  if (job == nullptr) return fail(Errc::not_found, "no such namespace");
-  const auto rows = processes_.here(*job);
+/// The rows of all processes of the job, or of those of this node.
+std::vector<ProcessRow> QueryKeys::rows_of(const QueryScope& scope, const Gathered& gathered) const {
+  const auto rows = gathered.tables.find(scope.nspace);
+  return rows == gathered.tables.end() ? processes_.here(*jobs_.find(scope.nspace)) : rows->second;
+}
+
+/// PMIX_SUCCESS: it runs; else what has become of one of its processes.
+Result<data::Value> QueryKeys::job_status(const QueryScope& scope, const Gathered& gathered) const {
+  const auto rows = rows_of(scope, gathered);
   const bool has_lost = std::any_of(rows.begin(), rows.end(), [](const ProcessRow& row) {
     return row.state == PMIX_PROC_STATE_TERM_WO_SYNC;
   });
@@ -307,19 +333,24 @@ bool QueryKeys::is_of_this_node(const QueryScope& scope) const {
   return scope.how.hostname.empty() || scope.how.hostname == own_.host_name();
 }
 
-Result<data::Value> QueryKeys::memory(std::string_view key, const QueryScope& scope) const {
-  if (!is_of_this_node(scope)) return fail(Errc::not_found, "of this node only");
-  double clients = 0;
-  std::size_t count = 0;
-  jobs_.each([&](const Job& job) {
-    for (const auto& row : processes_.here(job)) {
-      const auto resident = row.pid != 0 ? resident_megabytes(row.pid) : 0;
-      clients += resident;
-      count += resident > 0 ? 1 : 0;
-    }
-  });
-  auto average = megabytes(count == 0 ? 0 : clients / static_cast<double>(count));
-  auto own = megabytes(resident_megabytes(::getpid()));
+/// Of this node, or of the one that is named; nothing: its server has not answered.
+std::optional<MemoryReport> QueryKeys::memory_of(const QueryScope& scope, const Gathered& gathered) const {
+  if (is_of_this_node(scope)) return own_.memory();
+  if (!gathered.report) return std::nullopt;
+  for (const auto& entry : gathered.report->nodes) {
+    const bool is_meant =
+        scope.how.nodeid ? entry.node == *scope.how.nodeid : entry.host == scope.how.hostname;
+    if (is_meant && entry.state == NodeEntry::State::here) return entry.report.memory;
+  }
+  return std::nullopt;
+}
+
+Result<data::Value> QueryKeys::memory(std::string_view key, const QueryScope& scope,
+                                      const Gathered& gathered) const {
+  const auto used = memory_of(scope, gathered);
+  if (!used) return fail(Errc::not_found, "no such node");
+  auto average = megabytes(used->average_of_clients());
+  auto own = megabytes(static_cast<double>(used->server));
   if (key == PMIX_DAEMON_MEMORY) return own;
   if (key == PMIX_CLIENT_AVG_MEMORY) return average;
   data::Infos both;

@@ -60,11 +60,15 @@ class QueryKeys {
   Result<data::Value> namespace_info(const QueryScope& scope, const Gathered& gathered) const;
   Result<data::Value> server_uri(const QueryScope& scope) const;
   Result<data::Value> of_sets(std::string_view key, const QueryScope& scope) const;
-  Result<data::Value> of_groups(std::string_view key, const QueryScope& scope) const;
+  Result<data::Value> of_groups(std::string_view key, const QueryScope& scope,
+                                const Gathered& gathered) const;
+  Result<data::Value> servers_of_machine() const;
   Result<data::Value> table(const QueryScope& scope, std::vector<ProcessRow> rows) const;
   Result<data::Value> process(std::string_view key, const QueryScope& scope, const Gathered& gathered) const;
-  Result<data::Value> job_status(const QueryScope& scope) const;
-  Result<data::Value> memory(std::string_view key, const QueryScope& scope) const;
+  std::vector<ProcessRow> rows_of(const QueryScope& scope, const Gathered& gathered) const;
+  Result<data::Value> job_status(const QueryScope& scope, const Gathered& gathered) const;
+  std::optional<MemoryReport> memory_of(const QueryScope& scope, const Gathered& gathered) const;
+  Result<data::Value> memory(std::string_view key, const QueryScope& scope, const Gathered& gathered) const;
   Result<data::Value> of_realm(std::string_view key, const QueryScope& scope) const;
   bool is_of_this_node(const QueryScope& scope) const;
 

@@ -29,6 +29,30 @@ void fields(Archive& archive, JobReport& m) {
   archive(m.nspace, m.ranks, m.nodes, m.fences, m.states);
 }
 
+/// A group that has members on the node.
+struct GroupEntry {
+  std::string name;
+  link::RankRuns members;  ///< by group rank
+};
+template <class Archive>
+void fields(Archive& archive, GroupEntry& m) {
+  archive(m.name, m.members);
+}
+
+/// In memory now, in KiB.
+struct MemoryReport {
+  std::uint64_t server = 0, clients = 0;
+  std::uint32_t count = 0;  ///< of clients
+
+  double average_of_clients() const noexcept {
+    return count == 0 ? 0 : static_cast<double>(clients) / static_cast<double>(count);
+  }
+};
+template <class Archive>
+void fields(Archive& archive, MemoryReport& m) {
+  archive(m.server, m.clients, m.count);
+}
+
 struct NodeReport {
   static constexpr auto wire_version = report_version;
   std::string host;
@@ -37,11 +61,13 @@ struct NodeReport {
   std::uint64_t age_ms = 0;
   std::vector<JobReport> jobs;
   std::vector<FencePart> fences;
+  std::vector<GroupEntry> groups{};
+  MemoryReport memory{};
   std::vector<std::uint64_t> counters = std::vector<std::uint64_t>(count_of_counters());  ///< as counts_of()
 };
 template <class Archive>
 void fields(Archive& archive, NodeReport& m) {
-  archive(m.host, m.pid, m.transport, m.age_ms, m.jobs, m.fences, m.counters);
+  archive(m.host, m.pid, m.transport, m.age_ms, m.jobs, m.fences, m.groups, m.memory, m.counters);
 }
 inline bool is_valid(const NodeReport& report) {
   return report.counters.size() == count_of_counters();

@@ -14,7 +14,18 @@ void on_query(const RequestRooms& rooms, const Requester& from, link::Query mess
   rooms.queries.query(from.connection, from.tag, std::move(message));
 }
 
+/// For want of a host: what would serve it, for people.
+void refuse_allocation(const Requester& from) {
+  data::Infos reason;
+  reason.add(
+      PMIX_EVENT_TEXT_MESSAGE,
+      data::Value::of("the host of this server has no scheduler to ask; a resource manager has one whose "
+                      "own daemons are the PMIx servers"));
+  from.answer({PMIX_ERR_NOT_SUPPORTED, {}, std::move(reason)});
+}
+
 void on_allocate(const RequestRooms& rooms, const Requester& from, link::Allocate message) {
+  if (!rooms.host.offers(&pmix_server_module_t::allocate)) return refuse_allocation(from);
   from.add_user(message.infos);
   const auto held = hold(from.proc(), std::move(message));
   rooms.host.ask<InfoUpcall>(&pmix_server_module_t::allocate, "allocate", ending(held, answering(from)),
@@ -51,6 +62,7 @@ void on_job_control(const RequestRooms& rooms, const Requester& from, link::JobC
 }
 
 void on_monitor(const RequestRooms& rooms, const Requester& from, link::Monitor message) {
+  if (!rooms.host.offers(&pmix_server_module_t::monitor)) return rooms.monitors.monitor(from, message);
   if (message.monitor.size() != 1) return from.answer({PMIX_ERR_BAD_PARAM, {}, {}});
   from.add_user(message.directives);
   const auto held = hold(from.proc(), std::move(message));
@@ -63,6 +75,7 @@ void on_monitor(const RequestRooms& rooms, const Requester& from, link::Monitor 
 }
 
 void on_log(const RequestRooms& rooms, const Requester& from, link::Log message) {
+  if (!rooms.host.offers(&pmix_server_module_t::log)) return rooms.records.log(from, message);
   const auto held = hold(from.proc(), std::move(message));
   rooms.host.ask<OpUpcall>(
       &pmix_server_module_t::log, "log", ending(held, replying(from)),

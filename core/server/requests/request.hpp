@@ -10,7 +10,10 @@
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/connections/requester.hpp"
+#include "core/server/credentials/credentials.hpp"
+#include "core/server/monitors/monitors.hpp"
 #include "core/server/published/published.hpp"
+#include "core/server/records/records.hpp"
 #include "core/server/reports/queries.hpp"
 
 namespace weft::server {
@@ -27,6 +30,9 @@ struct RequestRooms {
   WatchedCodes& watched_codes;
   Outputs& outputs;
   Published& published;
+  Credentials& credentials;
+  Monitors& monitors;
+  Records& records;
   Queries& queries;
   GroupBoards& group_boards;
   GroupTable& group_table;

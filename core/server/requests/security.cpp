@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of the PMIx Standard, chapter "Security": the host's.
+// Requests of the PMIx Standard, chapter "Security": the host's, or served by credentials/.
 #include <memory>
 
 #include "core/server/host/held_call.hpp"
@@ -27,6 +27,7 @@ void on_validated(pmix_status_t status, pmix_info_t* infos, std::size_t ninfo, v
 }
 
 void on_get_credential(const RequestRooms& rooms, const Requester& from, link::GetCredential message) {
+  if (!rooms.host.offers(&pmix_server_module_t::get_credential)) return rooms.credentials.get(from, message);
   from.add_user(message.directives);
   const auto held = hold(from.proc(), std::move(message));
   const auto end = [held, from](pmix_status_t status, data::Value credential, LentInfos lent) {
@@ -43,6 +44,8 @@ void on_get_credential(const RequestRooms& rooms, const Requester& from, link::G
 
 void on_validate_credential(const RequestRooms& rooms, const Requester& from,
                             link::ValidateCredential message) {
+  if (!rooms.host.offers(&pmix_server_module_t::validate_credential))
+    return rooms.credentials.validate(from, message);
   from.add_user(message.directives);
   const auto held = std::make_shared<BytesCall<link::ValidateCredential>>(
       from.proc(), std::move(message), &link::ValidateCredential::credential);

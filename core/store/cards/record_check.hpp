@@ -17,7 +17,7 @@
 
 namespace weft::store {
 
-/// The key of one job (Cluster::card_key). The ranks of the job have it, too: they write the cards.
+/// The key of one job (server::card_key). The ranks of the job have it, too: they write the cards.
 struct CardKey {
   std::array<std::uint8_t, 32> raw{};
 };

@@ -77,18 +77,23 @@ void ask_for_everything(const pmix_proc_t& me, const std::string& ending, Asker 
   });
   Infos monitor;
   monitor.text(PMIX_MONITOR_FILE, "a file");
-  call([&](auto** out, size_t* count) {
-    return PMIx_Process_monitor(monitor.data(), PMIX_ERR_TIMEOUT, infos.data(), infos.size(), out, count);
-  });
+  Results monitored;
+  const auto watched = PMIx_Process_monitor(monitor.data(), PMIX_ERR_TIMEOUT, infos.data(), infos.size(),
+                                            &monitored.infos, &monitored.count);
+  const bool is_served_here = wanted == PMIX_ERR_NOT_SUPPORTED;         // by the server
+  check_status(watched, is_served_here ? PMIX_ERR_BAD_PARAM : wanted);  // whose paths are absolute
+  monitored.check_answer(with_results);
   pmix_byte_object_t credential{};
   const auto certified = PMIx_Get_credential(infos.data(), infos.size(), &credential);
-  check_status(certified, is_empty ? PMIX_ERR_NOT_FOUND : wanted);
+  check_status(certified, is_empty ? PMIX_ERR_NOT_FOUND : is_served_here ? PMIX_SUCCESS : wanted);
   if (with_results == PMIX_SUCCESS) check_equal(std::string_view(credential.bytes), "a credential");
   char mine[] = "mine";
   const pmix_byte_object_t shown{mine, sizeof mine};
-  call([&](auto** out, size_t* count) {
-    return PMIx_Validate_credential(&shown, infos.data(), infos.size(), out, count);
-  });
+  Results validated;
+  const auto valid =
+      PMIx_Validate_credential(&shown, infos.data(), infos.size(), &validated.infos, &validated.count);
+  check_status(valid, is_served_here ? PMIX_ERR_INVALID_CRED : wanted);
+  validated.check_answer(with_results);
   std::free(credential.bytes);
   const auto pulled =
       PMIx_IOF_pull(&me, 1, infos.data(), infos.size(), PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr);

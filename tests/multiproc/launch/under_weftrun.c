@@ -55,7 +55,7 @@ static void control_and_watch(void) {
   char letters[] = "ab";
   pmix_byte_object_t credential = {letters, 2}, made = {NULL, 0};
   say("PMIx_Get_credential", PMIx_Get_credential(NULL, 0, &made));
-  say("PMIx_Validate_credential", PMIx_Validate_credential(&credential, NULL, 0, &results, &count));
+  say("PMIx_Validate_credential", PMIx_Validate_credential(&made, NULL, 0, &results, &count));
   say("PMIx_IOF_pull", PMIx_IOF_pull(&me, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, on_output, NULL, NULL));
   say("PMIx_IOF_push", PMIx_IOF_push(&me, 1, &credential, NULL, 0, NULL, NULL));
   pmix_fabric_t fabric;

@@ -9,40 +9,36 @@
 namespace weft::server {
 namespace {
 
-using collectives::Kind;
-using collectives::Outcome;
-using collectives::Why;
-
 /// What a server says of the end of an attempt. The engine carries it, and does not read it.
-constexpr Why reason(std::uint8_t number) {
-  return Why(static_cast<std::uint8_t>(Why::of_callers) + number);
+constexpr collectives::Why reason(std::uint8_t number) {
+  return collectives::Why(static_cast<std::uint8_t>(collectives::Why::of_callers) + number);
 }
-constexpr Why rivals = reason(0);
+constexpr collectives::Why rivals = reason(0);
 
 struct Reason {
   pmix_status_t status;
-  Why why;
+  collectives::Why why;
 };
 constexpr Reason reasons[] = {
-    {PMIX_ERR_PROC_ABORTED, Why::lost},
-    {PMIX_ERR_UNREACH, Why::unreachable},
-    {PMIX_ERR_OUT_OF_RESOURCE, Why::no_space},
-    {PMIX_ERR_NOMEM, Why::no_memory},
-    {PMIX_ERR_BAD_PARAM, Why::invalid},  // also: some nodes want the cards to travel, others do not
+    {PMIX_ERR_PROC_ABORTED, collectives::Why::lost},
+    {PMIX_ERR_UNREACH, collectives::Why::unreachable},
+    {PMIX_ERR_OUT_OF_RESOURCE, collectives::Why::no_space},
+    {PMIX_ERR_NOMEM, collectives::Why::no_memory},
+    {PMIX_ERR_BAD_PARAM, collectives::Why::invalid},  // also: not all want the cards to travel
     {PMIX_ERR_BAD_PARAM, rivals},
-    {PMIX_ERR_UNPACK_FAILURE, Why::corrupt},
+    {PMIX_ERR_UNPACK_FAILURE, collectives::Why::corrupt},
     {PMIX_ERR_TIMEOUT, reason(1)},
     {PMIX_ERR_EXISTS, reason(2)},
     {PMIX_ERR_NOT_FOUND, reason(3)},
     {PMIX_ERR_NOT_SUPPORTED, reason(4)},
     {PMIX_GROUP_CONSTRUCT_ABORT, reason(5)},
 };
-Why why_of(pmix_status_t status) noexcept {
+collectives::Why why_of(pmix_status_t status) noexcept {
   for (const auto& each : reasons)
     if (each.status == status) return each.why;
-  return Why::canceled;
+  return collectives::Why::canceled;
 }
-pmix_status_t status_of(Why why) noexcept {
+pmix_status_t status_of(collectives::Why why) noexcept {
   for (const auto& each : reasons)
     if (each.why == why) return each.status;
   return PMIX_ERROR;
@@ -92,7 +88,7 @@ void Exchanges::end_rivals(const Key& key) {
       }
       // Its members have had that end, and call no more for this one.
       const auto end = cluster_.engine().early_end_of(rival);
-      end == Why::lost ? abort(key, status_of(*end)) : withdraw(key);
+      end == collectives::Why::lost ? abort(key, status_of(*end)) : withdraw(key);
     };
     if (node == cluster_.self()) {
       ends();
@@ -138,7 +134,7 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
   refuse_passed(procs);
   signatures_.use(procs);
   const auto key = std::make_shared<Key>(procs.signature(), 0);
-  const auto on_end = [this, key, members, ended = std::move(ended)](const Outcome& outcome) {
+  const auto on_end = [this, key, members, ended = std::move(ended)](const collectives::Outcome& outcome) {
     open_.erase(*key);
     const bool has_data = !outcome.why && !outcome.is_without_data;
     std::vector<Part> others;
@@ -147,9 +143,9 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
     const auto status = outcome.why ? status_of(*outcome.why) : PMIX_SUCCESS;
     ended({status, outcome.why == rivals, std::move(others), outcome.lost, outcome.is_without_data});
   };
-  const auto generation =
-      cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier, members,
-                              std::move(contribution), on_end, procs.after_loss());
+  const auto generation = cluster_.engine().begin(
+      procs.signature(), collect ? collectives::Kind::exchange : collectives::Kind::barrier, members,
+      std::move(contribution), on_end, procs.after_loss());
   if (!generation) return fail(generation.error());
   cluster_.pace().stay_awake();
   key->second = *generation;
@@ -195,8 +191,8 @@ void Exchanges::withdraw(const Key& key) {
 Result<Exchanges::Key> Exchanges::refuse(const Participants& procs, pmix_status_t why, Ended ended) {
   collectives::Done on_end;
   if (ended)
-    on_end = [why, ended = std::move(ended)](const Outcome& outcome) {
-      const auto said = outcome.why.value_or(Why::canceled);
+    on_end = [why, ended = std::move(ended)](const collectives::Outcome& outcome) {
+      const auto said = outcome.why.value_or(collectives::Why::canceled);
       ended({said == why_of(why) ? why : status_of(said), said == rivals, {}, outcome.lost, false});
     };
   signatures_.use(procs);

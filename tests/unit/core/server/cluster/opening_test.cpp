@@ -63,7 +63,7 @@ TEST_F(OpeningTest, a_cluster_of_one_reaches_none_and_has_nothing_to_do) {
   EXPECT_FALSE(one.servers().is_there(0) || one.servers().is_lost(0) || one.servers().has_left(0));
   EXPECT_FALSE(one.servers().is_there(1) || one.servers().is_lost(1) || one.servers().has_left(1));
   EXPECT_FALSE(one.is_open());
-  EXPECT_FALSE(one.card_key("job"));
+  EXPECT_FALSE(card_key(one, "job"));
   EXPECT_FALSE(one.turn());
   EXPECT_TRUE(one.pace().sleep());
   EXPECT_EQ(one.pace().deadline(), mesh::TimePoint::max());
