@@ -32,6 +32,13 @@ set_tests_properties(multiproc.weftrun.spawn PROPERTIES LABELS multiproc TIMEOUT
   ENVIRONMENT
     "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
+add_executable(iof_client ${CMAKE_CURRENT_LIST_DIR}/harness/iof_client.c)
+target_link_libraries(iof_client PRIVATE weft_flags pmix)
+add_test(NAME multiproc.weftrun.iof COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/iof_test.py)
+set_tests_properties(multiproc.weftrun.iof PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT
+    "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;IOF_CLIENT=$<TARGET_FILE:iof_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+
 foreach(part absentees progress habits saved_machines)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600

@@ -8,6 +8,7 @@ namespace weft::io {
 
 struct OutputTags {
   bool rank = false;  ///< --tag-output
+  bool host = false;  ///< --tag-output=host: before the job and the rank
   bool time = false;  ///< --timestamp-output
   std::string job{};  ///< before the rank: "2." of the second job that a process has asked for
   bool any() const noexcept { return rank || time; }

@@ -54,6 +54,8 @@ struct Options {
   bool report_bindings = false;
   io::OutputTags tags;
   bool merges_errors = false;  ///< --merge-stderr-to-stdout
+  /// Of a spawned job: what it writes before its parent pulls is kept for the parent.
+  bool keeps_output = false, keeps_errors = false;
   bool quiet = false;
   bool verbose = false;
   std::vector<job::EnvironmentSetting> settings_of_all;  ///< --gmca: in each app already

@@ -73,7 +73,8 @@ void Launcher::make_job() {
   RunningJobsWatcher& jobs_watcher = *this;
   terminal_.emplace(loop_, terminal_watcher);
   console_.emplace(*terminal_, options_.quiet, options_.verbose);
-  jobs_.emplace(RunningJobs::Place{loop_, *console_, *terminal_, options_, plan_, jobs_watcher});
+  streams_.emplace(loop_, *console_, [this] { on_written(); });
+  jobs_.emplace(RunningJobs::Place{loop_, *console_, *terminal_, options_, plan_, jobs_watcher, *streams_});
   // UCX prints its complaints on standard output, which is the ranks'. The job has copied their environment
   // before.
   ::setenv("UCX_LOG_FILE", "stderr", 0);
@@ -99,6 +100,7 @@ void Launcher::start_server() {
   jobs_->first().register_with(*server_);
   if (!plan_.alone) start_daemons(std::move(identity));
   jobs_->serve(*server_, node_.get(), cluster_.get());
+  streams_->serve(cluster_.get());
 }
 
 host::Server::Events Launcher::events_of_server() {
@@ -113,6 +115,7 @@ host::Server::Events Launcher::events_of_server() {
       reply(jobs_->control(request));
     });
   };
+  streams_->take_calls(events);
   events.connected = [this](std::vector<std::string> nspaces, bool are_connected) {
     asio::post(loop_,
                [this, nspaces = std::move(nspaces), are_connected] { on_connected(nspaces, are_connected); });
@@ -167,8 +170,7 @@ void Launcher::on_unused_node_lost(const std::string& line) {
 }
 
 void Launcher::on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) {
-  jobs_->spawn(node, request,
-               [this, node, number](const job::Result& result) { cluster_->answer(node, number, result); });
+  jobs_->spawn(node, request, answer_to(node, number));
 }
 
 void Launcher::on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) {
@@ -177,6 +179,18 @@ void Launcher::on_control(std::uint32_t node, std::uint64_t number, const job::C
 
 void Launcher::on_connected(const std::vector<std::string>& nspaces, bool are_connected) {
   jobs_->on_connected(nspaces, are_connected);
+}
+
+void Launcher::on_pull(std::uint32_t node, std::uint64_t number, const job::PullRequest& request) {
+  streams_->pull(node, request, answer_to(node, number));
+}
+
+void Launcher::on_push(std::uint32_t node, std::uint64_t number, const job::PushRequest& request) {
+  streams_->push(node, request, answer_to(node, number));
+}
+
+std::function<void(const job::Result&)> Launcher::answer_to(std::uint32_t node, std::uint64_t number) {
+  return [this, node, number](const job::Result& result) { cluster_->answer(node, number, result); };
 }
 
 void Launcher::on_all_exited() {
@@ -202,12 +216,15 @@ void Launcher::on_write_failed(job::Stream stream, int error) {
 
 // ---- the end
 
+/// A daemon with readers of output stays until the output is written.
 void Launcher::on_all_ending() {
-  if (cluster_) cluster_->dismiss();
+  if (cluster_ && !streams_->has_far_readers()) cluster_->dismiss();
 }
 
 void Launcher::on_all_over() {
-  cluster_ ? cluster_->finish(leaving_time) : loop_.stop();
+  if (!cluster_) return loop_.stop();
+  if (streams_->has_far_readers()) cluster_->dismiss();
+  cluster_->finish(leaving_time);
 }
 
 void Launcher::print_times() {

@@ -18,6 +18,7 @@
 #include "tools/weftrun/launcher/grace_timer.hpp"
 #include "tools/weftrun/launcher/running_jobs.hpp"
 #include "tools/weftrun/launcher/signal_watch.hpp"
+#include "tools/weftrun/launcher/standard_io.hpp"
 #include "tools/weftrun/plan/plan.hpp"
 
 namespace weft::weftrun {
@@ -56,6 +57,9 @@ class Launcher final : cluster::ClusterWatcher, io::TerminalWatcher, RunningJobs
   void on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) override;
   void on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) override;
   void on_connected(const std::vector<std::string>& nspaces, bool are_connected) override;
+  void on_pull(std::uint32_t node, std::uint64_t number, const job::PullRequest& request) override;
+  void on_push(std::uint32_t node, std::uint64_t number, const job::PushRequest& request) override;
+  std::function<void(const job::Result&)> answer_to(std::uint32_t node, std::uint64_t number);
   host::Server::Events events_of_server();
 
   void show_progress(std::chrono::seconds after);
@@ -68,6 +72,7 @@ class Launcher final : cluster::ClusterWatcher, io::TerminalWatcher, RunningJobs
   asio::io_context loop_{1};
   std::optional<io::Terminal> terminal_;
   std::optional<Console> console_;
+  std::optional<StandardIo> streams_;
   std::unique_ptr<node::Node> node_;  // null: no rank runs on weftrun's own machine
   std::unique_ptr<host::Server> server_;
   std::unique_ptr<cluster::Cluster> cluster_;  // null: the job runs on this node alone

@@ -37,6 +37,7 @@ class RunningJobs final : JobRunWatcher {
     const Options& options;  ///< of the job that the user started
     const Plan& plan;        ///< the same
     RunningJobsWatcher& watcher;
+    StandardIo& streams;
   };
   /// Makes the first job. Throws Stop.
   explicit RunningJobs(const Place& place);
