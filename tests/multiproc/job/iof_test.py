@@ -143,6 +143,46 @@ class Io(unittest.TestCase):
             self.assertEqual(self.lines_of(tool), ["printed"])
             self.expect_well(job)
 
+    def printed(self, *words, job=("-n", "1"), writes=(r"out:one\ntwo", r"err:three\n")):
+        """What a tool prints, and logs, that pulls without a handler."""
+        self.go.unlink(missing_ok=True)
+        running = self.job(*job, CLIENT, "init", self.until, *writes, "finalize")
+        log = self.folder / "log"
+        log.unlink(missing_ok=True)
+        tool = self.tool(running, f"log:{log}", "channels:both", *words, "pull_printing", "channels:both", "pull", f"touch:{self.go}", "ends:2",
+                         "tool_finalize", stderr=subprocess.PIPE)
+        out, err = tool.communicate(timeout=WATCHDOG)
+        self.assertEqual(tool.returncode, 0, err)
+        self.expect_well(running)
+        return out.decode(), err.decode(), self.name(running)
+
+    def test_the_library_of_the_reader_gives_output_its_form(self):
+        out, err, name = self.printed("flag:pmix.iof.tag")
+        self.assertEqual((out, err), (f"[{name},0]<stdout>: one\n[{name},0]<stdout>: two\n", f"[{name},0]<stderr>: three\n"))
+        out, err, _ = self.printed("flag:pmix.iof.rank", "flag:pmix.iof.ts")
+        self.assertRegex(out, r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} \[0\] (one|two)\n){2}$")
+        out, err, name = self.printed("flag:pmix.iof.xml", writes=("out:a<b>&", "err:q"))
+        self.assertEqual((out, err), (f'<stdout nspace="{name}" rank="0">a&lt;b&gt;&amp;</stdout>\n', f'<stderr nspace="{name}" rank="0">q</stderr>\n'))
+        out, err, _ = self.printed("flag:pmix.iof.mrg")
+        self.assertEqual((sorted(out), err), (sorted("one\ntwothree\n"), ""))
+
+    def test_output_in_files_of_the_reader(self):
+        files = self.folder / "files"
+        out, err, name = self.printed(f"text:pmix.iof.dir={files}", "flag:pmix.iof.fonly")
+        self.assertEqual((out, err), ("", ""))
+        self.assertEqual([(files / name / "rank.0" / stream).read_text() for stream in ("stdout", "stderr")], ["one\ntwo", "three\n"])
+        out, _, name = self.printed(f"text:pmix.iof.file={files}/plain", "flag:pmix.iof.tag")
+        self.assertEqual((files / f"plain.{name}.0.stdout").read_text(), out)
+        self.printed(f"text:pmix.iof.file={files}/%r-of-%n", "flag:pmix.iof.fpt", "flag:pmix.iof.mrg")
+        (file,) = files.glob("0-of-*.stdout")
+        self.assertEqual(sorted(file.read_text()), sorted("one\ntwothree\n"))
+
+    def test_buffered_output_comes_at_the_end_and_when_the_pull_ends(self):
+        job = self.job("-n", "1", CLIENT, "init", self.until, "out:some", "out:more", "finalize")
+        tool = self.tool(job, "number:pmix.iof.bsize=1000", "pull", f"touch:{self.go}", "ends:1", "text", "tool_finalize")
+        self.assertEqual(sorted(self.lines_of(tool)), ["begin 0", f"end 0 out 8 {checksum(b'somemore')}", "text 0 out somemore"])
+        self.expect_well(job)
+
     def test_a_stream_that_has_ended_ends_for_a_late_pull(self):
         for shape in self.in_each_shape():
             job = self.job(*shape, "-n", "2", "sh", "-c", f"if test $PMIX_RANK = 1; then exec {CLIENT} init {self.until} finalize; fi;"
@@ -252,11 +292,10 @@ class Io(unittest.TestCase):
             log = self.folder / "log"
             log.unlink(missing_ok=True)
             job = self.job(*shape, "-n", "1", CLIENT, "init", f"log:{log}", "program:/bin/cat", "count:3", f"flag:{FWD_IN}", f"flag:{FWD_OUT}", "spawn",
-                           "pull", f"push_file:{data}", "push_end", "ends:3", "push:late", "finalize", stdout=subprocess.DEVNULL)
+                           "pull", f"push_file:{data}", "push_end", "ends:3", "finalize", stdout=subprocess.DEVNULL)
             self.expect_well(job)
-            lines = log.read_text().splitlines()
-            self.assertEqual(lines[:2] + sorted(lines[2:]), ["begin 0", "push PMIX_SUCCESS", *(f"end {rank} out 500000 {total}" for rank in range(3)),
-                                                             "push PMIX_ERR_IOF_COMPLETE"])
+            self.assertEqual(sorted(log.read_text().splitlines()), ["begin 0", *(f"end {rank} out 500000 {total}" for rank in range(3)),
+                                                                    "push PMIX_SUCCESS"])
 
     # ---- pushes
 
@@ -284,6 +323,26 @@ class Io(unittest.TestCase):
             job = self.job(*shape, "--stdin", "push:1", "-n", "2", "sh", "-c",
                            f"if test $PMIX_RANK = 0; then exec {CLIENT} init ranks:1 push:one 'push: two' finalize; fi; cat; exec {CLIENT} init finalize")
             self.assertEqual(self.expect_well(job)[0], b"one two")
+
+    def test_a_tool_pushes_its_own_standard_input(self):
+        data = os.urandom(300000)
+        for shape in self.in_each_shape():
+            job = self.job(*shape, "--stdin", "push:1", "-n", "2", "cat")
+            tool = self.tool(job, "push_stdin", "push_stdin", f"until:{self.go}", "tool_finalize", stdin=subprocess.PIPE)
+            self.assertEqual([tool.stdout.readline() for _ in range(2)], [b"push PMIX_SUCCESS\n", b"push PMIX_ERR_RESOURCE_BUSY\n"])
+            tool.stdin.write(data)
+            tool.stdin.close()
+            tool.stdin = None
+            self.assertEqual(self.expect_well(job)[0], data)
+            self.go.touch()
+            self.lines_of(tool)
+
+    def test_a_push_of_the_end_ends_what_the_library_pushes(self):
+        job = self.job("--stdin", "push", "-n", "1", "cat")
+        tool = self.tool(job, "push_stdin", "push_end", "tool_finalize", stdin=subprocess.PIPE)
+        self.assertEqual([tool.stdout.readline() for _ in range(2)], [b"push PMIX_SUCCESS\n"] * 2)
+        self.assertEqual(self.expect_well(job)[0], b"")
+        self.lines_of(tool)
 
     def test_what_cannot_be_pushed_to(self):
         for shape in self.in_each_shape():

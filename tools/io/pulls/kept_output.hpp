@@ -27,6 +27,8 @@ class KeptOutput {
       : reader_(std::move(reader)), out_(out), error_(error) {}
 
   bool is_for(const job::ProcessName& process) const { return reader_ == process; }
+  /// The reader may still come.
+  bool is_awaited() const noexcept { return reader_ && (out_ || error_); }
   /// Bytes beyond the bound are dropped.
   void add(const Flow& flow, const std::string& bytes) {
     const bool is_asked_for = reader_ && (flow.stream == job::Stream::out ? out_ : error_);

@@ -19,7 +19,25 @@ void Pulls::add_job(const std::string& nspace, Job job) {
 }
 
 void Pulls::remove_job(const std::string& nspace) {
-  jobs_.erase(nspace);
+  const auto job = jobs_.find(nspace);
+  if (job == jobs_.end()) return;
+  if (!job->second.kept.is_awaited()) return forget(nspace);
+  for (const auto stream : {Stream::out, Stream::error}) end(nspace, stream);
+  job->second.is_past = true;
+  past_.push_back(nspace);
+  if (past_.size() > most_past_jobs) forget(past_.front());
+}
+
+void Pulls::forget(const std::string& nspace) {
+  const auto name = nspace;  // it may be one of those that go
+  std::erase(past_, name);
+  jobs_.erase(name);
+}
+
+void Pulls::lose_process(const job::ProcessName& process) {
+  const auto past = past_;
+  for (const auto& nspace : past)
+    if (jobs_.at(nspace).kept.is_for(process)) forget(nspace);
 }
 
 void Pulls::drain(const std::string& nspace) {
@@ -71,6 +89,9 @@ void Pulls::begin(std::uint32_t node, const job::PullRequest& request) {
   readers_.push_back({node, pull});
   for (auto& [nspace, flows] : jobs_)
     if (pull->is_of(nspace)) tell_past(*pull, nspace, flows);
+  const auto past = past_;
+  for (const auto& nspace : past)
+    if (!jobs_.at(nspace).kept.is_awaited()) forget(nspace);
 }
 
 /// What was kept for this reader, and which streams have ended.

@@ -12,6 +12,7 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,7 +46,10 @@ class Pulls {
     KeptOutput kept{};
   };
   void add_job(const std::string& nspace, Job job);
+  /// What is kept for the process that has asked for the job stays, of so many jobs, until that process has
+  /// pulled it or has ended.
   void remove_job(const std::string& nspace);
+  static constexpr std::size_t most_past_jobs = 16;
   /// No rank of it runs: from here on the job waits for each reader.
   void drain(const std::string& nspace);
   bool is_drained(const std::string& nspace) const;
@@ -55,6 +59,8 @@ class Pulls {
   void request(std::uint32_t node, const job::PullRequest& request,
                const std::function<void(pmix_status_t)>& reply);
   static constexpr std::size_t most_pulls = 4096;
+  /// What was kept for it.
+  void lose_process(const job::ProcessName& process);
   /// Its readers are lost.
   void lose_node(std::uint32_t node);
 
@@ -74,11 +80,12 @@ class Pulls {
   };
   struct Flows : Job {
     std::set<Flow> ended{};
-    bool is_draining = false;
+    bool is_draining = false, is_past = false;
   };
   pmix_status_t check(const job::PullRequest& request) const;
   void begin(std::uint32_t node, const job::PullRequest& request);
   void tell_past(Pull& pull, const std::string& nspace, Flows& flows);
+  void forget(const std::string& nspace);
   template <class Which>
   void remove_readers(Which&& which);
   bool is_awaited(const Reader& reader) const;
@@ -89,6 +96,7 @@ class Pulls {
   const Events events_;
   const std::chrono::milliseconds patience_;
   std::map<std::string, Flows> jobs_;
+  std::deque<std::string> past_;  // the jobs that are over, oldest first
   std::vector<Reader> readers_;
   asio::steady_timer timer_;
   bool is_watching_ = false;

@@ -67,6 +67,7 @@ void StandardIo::push(Node node, const job::PushRequest& request, const Reply& r
 }
 
 void StandardIo::lose_process(const job::ProcessName& process) {
+  pulls_.lose_process(process);
   for (const auto& [nspace, input] : inputs_) input->lose_process(process);
 }
 
