@@ -15,6 +15,7 @@ Output::Output(asio::io_context& loop, Sinks sinks, Settings settings, Files::Fa
   if (!settings_.directory.empty()) files_.emplace(settings_.directory, std::move(failed));
   const auto chunk = Pipes::credit_of(1, settings_.ranks_here).chunk;
   pipes_.set_credit({chunk, chunk});
+  if (settings_.has_terminals) pipes_.use_terminals();
   sinks_.pulls.add_job(settings_.nspace, {settings_.ranks, files_.has_value(), settings_.kept});
 }
 

@@ -109,6 +109,7 @@ void JobHere::start_ranks(channel::report::Started& report) {
     throw Stop(exit_status::own_failure, messages::damaged_order());
   change_directory(launch.directory);
   output_pipes_.set_credit(io::Pipes::credit_of(table.nodes(), table.size()));
+  if (launch.pseudo_terminals) output_pipes_.use_terminals();
   ranks_.plan(launch, table, report.notes);
   ranks_.register_with(place_.server, launch.pmi);
   report.interfaces = ranks_.interfaces();

@@ -28,6 +28,7 @@ io::Output::Settings JobRun::output_settings(const Options& options, const JobNa
   io::Output::Settings out{launch_.nspace, options.output_directory, options.tags};
   out.ranks_here = plan_.own ? table_.ranks_on(*plan_.own).size() : 0;
   out.ranks = table_.size();
+  out.has_terminals = options.pseudo_terminals;
   if (name.parent) out.kept = {*name.parent, options.keeps_output, options.keeps_errors};
   out.host_of = [this](Rank rank) { return plan_.nodes[table_.node_of(rank)].name; };
   return out;
