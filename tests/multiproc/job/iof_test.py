@@ -269,6 +269,23 @@ class Io(unittest.TestCase):
             self.go.touch()
             self.expect_well(job)
 
+    # ---- the terminal
+
+    def test_tags_with_the_name_of_the_node(self):
+        host = os.uname().nodename
+        for shape, nodes in ((SHAPES["one node"], [host] * 2), (SHAPES["three nodes"], [f"{host}-v0", f"{host}-v1"])):
+            out = run("--tag-output=host", *shape, "-n", "2", "echo", "text").stdout.decode()
+            self.assertEqual(sorted(out.splitlines()), [f"[{node}:{rank}] text" for rank, node in enumerate(nodes)])
+        self.assertEqual(run("--tag-output=moon", "-n", "1", "true").returncode, 2)
+
+    def test_ranks_that_write_to_pseudo_terminals(self):
+        code = r"test -t 1 && test -t 2 && test ! -t 0 && printf 'one\ntwo' && echo three >&2"
+        for shape in self.in_each_shape():
+            result = run("--pty", *shape, "-n", "2", "sh", "-c", code)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"one\ntwo" * 2, b"three\n" * 2))
+            much = run("--pty", *shape, "-n", "1", "head", "-c", "3000000", "/dev/zero")
+            self.assertEqual(len(much.stdout), 3000000)
+
     # ---- spawned jobs
 
     def test_a_parent_gets_all_that_its_children_write_from_their_start(self):
