@@ -18,7 +18,8 @@
 //        <----------------------- outcome     what has become of that
 //   connected --------------------------->     jobs have been connected with each other, or disconnected
 //
-//   pull, push -------------------------->     a process or tool wants output of others, or has input for them;
+//   pull, push -------------------------->     a process or tool wants output of others, or has input for
+//   them;
 //                                              an outcome follows as well
 //        <-------------------- pulled, pushed  bytes for a reader of this node, or for ranks of this node
 //        <---------------------- pull_dropped  the reader was too slow

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "tools/host/calls.hpp"
-#include "tools/host/requests/control_call.hpp"
 #include "tools/host/namespace.hpp"
+#include "tools/host/requests/control_call.hpp"
 #include "tools/host/requests/spawn_call.hpp"
 #include "tools/host/requests/standard_io_call.hpp"
 #include "tools/messages/messages.hpp"
@@ -25,8 +25,8 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// The object that the upcalls work on, for the library passes them no context of ours. Set before the library
-/// can make one: a tool may come before any job. Cleared after the library's end.
+/// The object that the upcalls work on, for the library passes them no context of ours. Set before the
+/// library can make one: a tool may come before any job. Cleared after the library's end.
 std::atomic<Server*> current{nullptr};
 
 std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs[], std::size_t count) {
@@ -109,7 +109,8 @@ struct Upcalls {
     const Server* server = current.load(std::memory_order_acquire);
     job::PullRequest request;
     const auto status = read_pull_call({procs, count}, {directives, directives_count}, channels, request);
-    if (server == nullptr || status != PMIX_SUCCESS) return server == nullptr ? PMIX_ERR_NOT_SUPPORTED : status;
+    if (server == nullptr || status != PMIX_SUCCESS)
+      return server == nullptr ? PMIX_ERR_NOT_SUPPORTED : status;
     return ask(server->events_.pull, std::move(request), done, cookie);
   }
   static pmix_status_t push(const pmix_proc_t* from, const pmix_proc_t targets[], std::size_t count,
@@ -119,7 +120,8 @@ struct Upcalls {
     job::PushRequest request;
     const auto status =
         read_push_call(*from, {targets, count}, {directives, directives_count}, bytes, request);
-    if (server == nullptr || status != PMIX_SUCCESS) return server == nullptr ? PMIX_ERR_NOT_SUPPORTED : status;
+    if (server == nullptr || status != PMIX_SUCCESS)
+      return server == nullptr ? PMIX_ERR_NOT_SUPPORTED : status;
     return ask(server->events_.push, std::move(request), done, cookie);
   }
 

@@ -56,9 +56,8 @@ void Output::write(const Flow& flow, std::string bytes, Written written) {
   }
   // The last copy of it ends when all have the chunk.
   const auto takes_more = std::make_shared<bool>(true);
-  const std::shared_ptr<void> all(nullptr, [takes_more, written = std::move(written)](void*) {
-    written(*takes_more);
-  });
+  const std::shared_ptr<void> all(
+      nullptr, [takes_more, written = std::move(written)](void*) { written(*takes_more); });
   const bool is_redirected = !bytes.empty() && sinks_.pulls.redirect(flow);
   sinks_.pulls.write(flow, bytes, [all] {});
   if (is_redirected) return;

@@ -22,9 +22,9 @@ class Output final : public Sink {
     std::string directory;  ///< of files; empty: to the terminal
     OutputTags tags{};
     std::size_t ranks_here = 0;
-    std::uint32_t ranks = 0;  ///< of the job
-    bool has_terminals = false;  ///< pseudo-terminals, in the place of pipes
-    KeptOutput kept{};        ///< for the process that has asked for the job
+    std::uint32_t ranks = 0;                          ///< of the job
+    bool has_terminals = false;                       ///< pseudo-terminals, in the place of pipes
+    KeptOutput kept{};                                ///< for the process that has asked for the job
     std::function<std::string(job::Rank)> host_of{};  ///< for the tags
   };
   /// These outlive this object.

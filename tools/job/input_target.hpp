@@ -11,7 +11,7 @@ namespace weft::job {
 struct InputTarget {
   enum class Kind : std::uint8_t { one, all, none };
   Kind kind = Kind::one;
-  Rank rank{0};           ///< for Kind::one
+  Rank rank{0};            ///< for Kind::one
   bool is_pushed = false;  ///< processes and tools push to these ranks; the launcher's goes to none
 
   bool includes(Rank other) const noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What processes and tools want of the standard streams of processes of the run (PMIx_IOF_pull, PMIx_IOF_push).
+// What processes and tools want of the standard streams of processes of the run (PMIx_IOF_pull,
+// PMIx_IOF_push).
 #pragma once
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 #include "tools/process/fd.hpp"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <termios.h>
 
 #include <algorithm>
 #include <array>
@@ -37,8 +37,7 @@ Pipe make_terminal() {
   const bool is_there = pipe.read && ::grantpt(pipe.read.get()) == 0 && ::unlockpt(pipe.read.get()) == 0 &&
                         ::ptsname_r(pipe.read.get(), name.data(), name.size()) == 0;
   if (is_there) pipe.write.reset(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
-  if (!pipe.write)
-    throw messages::Stop(messages::exit_status::own_failure, messages::no_descriptors(errno));
+  if (!pipe.write) throw messages::Stop(messages::exit_status::own_failure, messages::no_descriptors(errno));
   termios settings{};
   if (::tcgetattr(pipe.write.get(), &settings) == 0) {
     settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);

@@ -114,8 +114,8 @@ void JobHere::start_ranks(channel::report::Started& report) {
   ranks_.register_with(place_.server, launch.pmi);
   report.interfaces = ranks_.interfaces();
   const auto failure = ranks_.start([&](Rank rank) {
-    return node::LocalRanks::Streams{
-        connect_input(rank), output_pipes_.connect(rank, job::Stream::out), output_pipes_.connect(rank, job::Stream::error)};
+    return node::LocalRanks::Streams{connect_input(rank), output_pipes_.connect(rank, job::Stream::out),
+                                     output_pipes_.connect(rank, job::Stream::error)};
   });
   for (const Rank rank : ranks_.all())
     if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));

@@ -23,7 +23,8 @@ namespace {
 
 class Sink final : public weft::client::Outputs::Sink {
  public:
-  Sink(weft::client::OutputForm form, pmix_iof_cbfunc_t cbfunc) : writer_(std::move(form), handler_of(cbfunc)) {}
+  Sink(weft::client::OutputForm form, pmix_iof_cbfunc_t cbfunc)
+      : writer_(std::move(form), handler_of(cbfunc)) {}
   void take(Output output) override { writer_.take(std::move(output)); }
   void finish() override { writer_.finish(); }
 
@@ -33,7 +34,8 @@ class Sink final : public weft::client::Outputs::Sink {
     return [cbfunc](Output output) {
       auto& bytes = output.bytes;
       pmix_byte_object_t payload{reinterpret_cast<char*>(bytes.data()), bytes.size()};
-      cbfunc(output.handle, output.channel, &output.source, &payload, output.infos.data(), output.infos.size());
+      cbfunc(output.handle, output.channel, &output.source, &payload, output.infos.data(),
+             output.infos.size());
     };
   }
   weft::client::OutputWriter writer_;
@@ -69,21 +71,22 @@ pmix_status_t push_own_input(const PushInput& message) {
 ///   procs [nprocs]  whose; PMIX_RANK_WILDCARD: all of that namespace
 ///   channel         PMIX_FWD_STDOUT_CHANNEL, _STDERR_CHANNEL
 ///   directives      for the server PMIX_IOF_CACHE_SIZE, _DROP_OLDEST, _DROP_NEWEST: what is not read beyond
-///                   that is dropped; without them the host waits for this process. For this library, which gives
-///                   the output its form: PMIX_IOF_TAG_OUTPUT, _TAG_DETAILED_OUTPUT and _TAG_FULLNAME_OUTPUT (as
-///                   _TAG_OUTPUT), _RANK_OUTPUT, _TIMESTAMP_OUTPUT, _XML_OUTPUT, _MERGE_STDERR_STDOUT,
-///                   _OUTPUT_TO_FILE, _FILE_PATTERN, _OUTPUT_TO_DIRECTORY, _FILE_ONLY, _BUFFERING_SIZE; with
-///                   _BUFFERING_TIME nothing is held. The others for the host: PMIX_IOF_REDIRECT, _COPY
-///   cbfunc          given each piece, on the library's thread, which reads on when it returns; a piece without
-///                   bytes, with PMIX_IOF_COMPLETE, is the end of a stream. The bytes are the library's. NULL:
-///                   it is written to this process's own descriptor of that name
+///                   that is dropped; without them the host waits for this process. For this library, which
+///                   gives the output its form: PMIX_IOF_TAG_OUTPUT, _TAG_DETAILED_OUTPUT and
+///                   _TAG_FULLNAME_OUTPUT (as _TAG_OUTPUT), _RANK_OUTPUT, _TIMESTAMP_OUTPUT, _XML_OUTPUT,
+///                   _MERGE_STDERR_STDOUT, _OUTPUT_TO_FILE, _FILE_PATTERN, _OUTPUT_TO_DIRECTORY, _FILE_ONLY,
+///                   _BUFFERING_SIZE; with _BUFFERING_TIME nothing is held. The others for the host:
+///                   PMIX_IOF_REDIRECT, _COPY
+///   cbfunc          given each piece, on the library's thread, which reads on when it returns. A piece
+///                   without bytes, with PMIX_IOF_COMPLETE, is the end of a stream. The bytes are the
+///                   library's. NULL: it is written to this process's own descriptor of that name
 ///   regcbfunc       told how the host answered, and the handle; NULL: the call waits for that and returns
 ///                   the handle, or an error
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _OUT_OF_RESOURCE (more than
 ///   256 of a process), _NOT_SUPPORTED (standard input; no such stream; weftrun: the job writes into files),
 ///   _NOT_FOUND (weftrun: no such job)
-///   Under weftrun a process that takes nothing for 3 seconds while ranks wait for it loses the pull, and hears
-///   PMIX_ERR_IOF_FAILURE. docs/design/standard_io.md
+///   Under weftrun a process that takes nothing for 3 seconds while ranks wait for it loses the pull, and
+///   hears PMIX_ERR_IOF_FAILURE. docs/design/standard_io.md
 ///   Source: PMIx Standard, chapter "Tools and Debuggers". Tests: tests/multiproc/job/iof_test.py
 pmix_status_t PMIx_IOF_pull(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* directives,
                             size_t ndirs, pmix_iof_channel_t channel, pmix_iof_cbfunc_t cbfunc,
@@ -111,8 +114,8 @@ pmix_status_t PMIx_IOF_pull(const pmix_proc_t* procs, size_t nprocs, const pmix_
   });
 }
 
-/// PMIx_IOF_deregister: ends a pull; what the library holds of it comes first. cbfunc: NULL: the call waits. Errors: as PMIx_IOF_pull;
-/// PMIX_ERR_NOT_FOUND: no such handle.
+/// PMIx_IOF_deregister: ends a pull; what the library holds of it comes first. cbfunc: NULL: the call waits.
+/// Errors: as PMIx_IOF_pull; PMIX_ERR_NOT_FOUND: no such handle.
 pmix_status_t PMIx_IOF_deregister(size_t handle, const pmix_info_t* directives, size_t ndirs,
                                   pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_ask([&]() -> pmix_status_t {

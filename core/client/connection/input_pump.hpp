@@ -18,8 +18,8 @@ class InputPump {
   InputPump(const InputPump&) = delete;
   InputPump& operator=(const InputPump&) = delete;
 
-  /// bytes: none: the end. False: nothing more is to be pushed. Runs on a thread of this object, one call after
-  /// the other; a call waits as long as the readers do.
+  /// bytes: none: the end. False: nothing more is to be pushed. Runs on a thread of this object, one call
+  /// after the other; a call waits as long as the readers do.
   using Push = std::function<bool(const std::string& bytes)>;
   /// False: it is under way, or the system has no thread or descriptor left.
   bool start(Push push);

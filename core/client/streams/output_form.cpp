@@ -46,12 +46,18 @@ std::string local_time() {
 
 void add_escaped(std::string_view text, std::string& out) {
   for (const char c : text) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (c == '"') out += "&quot;";
-    else if (static_cast<unsigned char>(c) < ' ' && c != '\t') out += "&#" + std::to_string(static_cast<unsigned char>(c)) + ";";
-    else out += c;
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) < ' ' && c != '\t')
+      out += "&#" + std::to_string(static_cast<unsigned char>(c)) + ";";
+    else
+      out += c;
   }
 }
 

@@ -12,11 +12,11 @@
 namespace weft::client {
 
 struct OutputForm {
-  bool tag = false;     ///< PMIX_IOF_TAG_OUTPUT and its longer kin: "[nspace,rank]<stdout>: "
-  bool rank = false;    ///< PMIX_IOF_RANK_OUTPUT: "[rank] "
-  bool time = false;    ///< PMIX_IOF_TIMESTAMP_OUTPUT: when the line was whole here
-  bool xml = false;     ///< PMIX_IOF_XML_OUTPUT
-  bool merges = false;  ///< PMIX_IOF_MERGE_STDERR_STDOUT
+  bool tag = false;                ///< PMIX_IOF_TAG_OUTPUT and its longer kin: "[nspace,rank]<stdout>: "
+  bool rank = false;               ///< PMIX_IOF_RANK_OUTPUT: "[rank] "
+  bool time = false;               ///< PMIX_IOF_TIMESTAMP_OUTPUT: when the line was whole here
+  bool xml = false;                ///< PMIX_IOF_XML_OUTPUT
+  bool merges = false;             ///< PMIX_IOF_MERGE_STDERR_STDOUT
   std::size_t buffered_bytes = 0;  ///< PMIX_IOF_BUFFERING_SIZE: fewer wait for more, but for the end
   std::string file;                ///< PMIX_IOF_OUTPUT_TO_FILE
   std::string directory;           ///< PMIX_IOF_OUTPUT_TO_DIRECTORY

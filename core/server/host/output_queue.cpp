@@ -61,7 +61,8 @@ void OutputQueue::send(const std::vector<std::byte>& message) {
 
 void OutputQueue::say_dropped() {
   if (std::exchange(has_dropped_, true)) return;
-  base::warn(base::LogPart::events, "rank {} of {} (pid {}) reads the output that it pulls too slowly: its "
+  base::warn(base::LogPart::events,
+             "rank {} of {} (pid {}) reads the output that it pulls too slowly: its "
              "cache of {} bytes is full, and bytes are dropped",
              client_->proc.rank, link::nspace_of(client_->proc), client_->pid, cache_->bytes);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client pulls, on its way to the client: as fast as the client reads, or with a cache of its own, from
-// which bytes are dropped that do not fit. The loop's thread only.
+// What a client pulls, on its way to the client: as fast as the client reads, or with a cache of its own,
+// from which bytes are dropped that do not fit. The loop's thread only.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ namespace weft::server {
 /// PMIX_IOF_CACHE_SIZE, PMIX_IOF_DROP_OLDEST, PMIX_IOF_DROP_NEWEST.
 struct OutputCache {
   static constexpr std::size_t default_bytes = std::size_t{1} << 20;
-  static constexpr std::size_t most_bytes = std::size_t{16} << 20;  ///< a client may ask for more, and has that
+  static constexpr std::size_t most_bytes = std::size_t{16}
+                                            << 20;  ///< a client may ask for more, and has that
   std::size_t bytes = default_bytes;
   bool drops_oldest = false;
 

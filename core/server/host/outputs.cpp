@@ -18,7 +18,8 @@ struct Addressee {
     Addressee out;
     const auto* client = infos.find(Outputs::puller_key);
     const auto* handle = infos.find(Outputs::pull_key);
-    if (client == nullptr || client->value.type != PMIX_PROC || client->value.data.proc == nullptr) return out;
+    if (client == nullptr || client->value.type != PMIX_PROC || client->value.data.proc == nullptr)
+      return out;
     if (handle == nullptr || handle->value.type != PMIX_UINT64) return out;
     out.client = *client->value.data.proc;
     out.handle = handle->value.data.uint64;
@@ -79,12 +80,11 @@ void Outputs::ask_host(const Requester& from, link::PullOutput message, Done don
   message.directives.add(puller_key, data::Value::of_proc(from.proc()));
   message.directives.add(pull_key, data::Value::of(message.handle));
   const auto held = hold({}, std::move(message));
-  host_.ask<OpUpcall>(&pmix_server_module_t::iof_pull, "iof_pull", ending(held, std::move(done)),
-                      [&](auto call, void* open) {
-                        const auto& [handle, procs, channels, infos] = held->message;
-                        return call(procs.data(), procs.size(), infos.data(), infos.size(), channels,
-                                    on_op_done, open);
-                      });
+  host_.ask<OpUpcall>(
+      &pmix_server_module_t::iof_pull, "iof_pull", ending(held, std::move(done)), [&](auto call, void* open) {
+        const auto& [handle, procs, channels, infos] = held->message;
+        return call(procs.data(), procs.size(), infos.data(), infos.size(), channels, on_op_done, open);
+      });
 }
 
 void Outputs::push(const Requester& from, link::PushInput message, Done done) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which clients pull the output of which processes, the way of bytes that the host delivers to them, and whose
-// input clients push. A client that ends pulls and pushes no more: the host is told so. The loop's thread
-// only.
+// Which clients pull the output of which processes, the way of bytes that the host delivers to them, and
+// whose input clients push. A client that ends pulls and pushes no more: the host is told so. The loop's
+// thread only.
 #pragma once
 
 #include <map>

@@ -8,7 +8,8 @@
 //   ranks:R,R,* clear        of that job, for the next calls; without: all
 //   channels:out|err|both|in|none|N
 //   flag:KEY number:KEY=N text:KEY=V   a directive of the next call
-//   pull pull_printing       with a handler: lines "begin HANDLE" or "pull STATUS", then those of the handler;
+//   pull pull_printing       with a handler: lines "begin HANDLE" or "pull STATUS", then those of the
+//   handler;
 //                            without one
 //   stop                     the last handle that was given: "stop STATUS"
 //   stop:HANDLE
@@ -16,6 +17,7 @@
 //   ends:N                   waits until N streams have ended; each prints "end RANK STREAM BYTES SUM"
 //   got:N                    waits until N bytes have come in all
 //   text                     prints "text RANK STREAM TEXT" of each stream that has come so far
+//   counts                   the handler keeps no bytes: streams have a size and no text
 //   deaf                     the handler does not come back from here on
 //   fails                    waits for PMIX_ERR_IOF_FAILURE: "failed"
 //   only:R all               the rest is for rank R; other ranks skip to the word "all"
@@ -56,7 +58,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct stream streams[most_streams];
 static size_t stream_count, ended_count, all_bytes;
-static int is_deaf, has_failed;
+static int is_deaf, has_failed, counts_only;
 
 static void die(const char* what) {
   fprintf(stderr, "iof_client: %s\n", what);
@@ -86,12 +88,13 @@ static struct stream* stream_of(const pmix_proc_t* source, pmix_iof_channel_t ch
 
 static unsigned long sum_of(const struct stream* stream) {
   unsigned long sum = 5381;
-  for (size_t i = 0; i < stream->bytes; ++i) sum = (sum * 33 + (unsigned char)stream->text[i]) & 0xffffffff;
+  for (size_t i = 0; i < stream->bytes && stream->text != NULL; ++i)
+    sum = (sum * 33 + (unsigned char)stream->text[i]) & 0xffffffff;
   return sum;
 }
 
-static void on_output(size_t handle, pmix_iof_channel_t channel, pmix_proc_t* source, pmix_byte_object_t* payload,
-                      pmix_info_t* given, size_t count) {
+static void on_output(size_t handle, pmix_iof_channel_t channel, pmix_proc_t* source,
+                      pmix_byte_object_t* payload, pmix_info_t* given, size_t count) {
   (void)handle, (void)given, (void)count;
   pthread_mutex_lock(&lock);
   while (is_deaf) pthread_cond_wait(&changed, &lock);
@@ -103,6 +106,9 @@ static void on_output(size_t handle, pmix_iof_channel_t channel, pmix_proc_t* so
     stream->has_ended = 1;
     ++ended_count;
     fprintf(lines, "end %u %s %zu %lu\n", source->rank, name_of(channel), stream->bytes, sum_of(stream));
+  } else if (counts_only) {
+    stream->bytes += size;
+    all_bytes += size;
   } else {
     if (stream->bytes + size + 1 > stream->capacity) {
       stream->capacity = 2 * (stream->bytes + size + 1);
@@ -118,9 +124,9 @@ static void on_output(size_t handle, pmix_iof_channel_t channel, pmix_proc_t* so
   pthread_mutex_unlock(&lock);
 }
 
-static void on_failure(size_t id, pmix_status_t code, const pmix_proc_t* source, pmix_info_t* given, size_t count,
-                       pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done,
-                       void* open) {
+static void on_failure(size_t id, pmix_status_t code, const pmix_proc_t* source, pmix_info_t* given,
+                       size_t count, pmix_info_t* results, size_t nresults,
+                       pmix_event_notification_cbfunc_fn_t done, void* open) {
   (void)id, (void)code, (void)source, (void)given, (void)count, (void)results, (void)nresults;
   pthread_mutex_lock(&lock);
   has_failed = 1;
@@ -146,7 +152,8 @@ static void tool_init(const char* pid_text) {
   PMIX_INFO_LOAD(&server, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
   pmix_status_t status = PMIX_SUCCESS;
   // The server may be about to start.
-  for (int tries = 0; tries < 3000 && (status = PMIx_tool_init(&me, &server, 1)) != PMIX_SUCCESS; ++tries) usleep(20000);
+  for (int tries = 0; tries < 3000 && (status = PMIx_tool_init(&me, &server, 1)) != PMIX_SUCCESS; ++tries)
+    usleep(20000);
   if (status != PMIX_SUCCESS) die(PMIx_Error_string(status));
   hear_failures();
 }
@@ -168,7 +175,8 @@ static void add_target(pmix_rank_t rank) {
 
 static void add_ranks(char* list) {
   for (char* word = strtok(list, ","); word != NULL; word = strtok(NULL, ",")) {
-    const pmix_rank_t rank = strcmp(word, "*") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)strtoul(word, NULL, 10);
+    const pmix_rank_t rank =
+        strcmp(word, "*") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)strtoul(word, NULL, 10);
     add_target(rank);
   }
 }
@@ -221,8 +229,8 @@ static void stop(size_t handle) {
 static void push(const char* bytes, size_t size, int says) {
   need_targets();
   pmix_byte_object_t object = {(char*)bytes, size};
-  const pmix_status_t status = PMIx_IOF_push(targets, target_count, bytes == NULL ? NULL : &object, directives(),
-                                             info_count, NULL, NULL);
+  const pmix_status_t status = PMIx_IOF_push(targets, target_count, bytes == NULL ? NULL : &object,
+                                             directives(), info_count, NULL, NULL);
   info_count = 0;
   if (says || (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED))
     say("push", status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
@@ -269,7 +277,8 @@ static void print(int fd, const char* text) {
 
 static void print_lines(unsigned long count) {
   for (unsigned long i = 0; i < count; ++i)
-    for (int fd = 1; fd <= 2; ++fd) dprintf(fd, "%s line %lu of rank %u\n", fd == 1 ? "out" : "err", i, me.rank);
+    for (int fd = 1; fd <= 2; ++fd)
+      dprintf(fd, "%s line %lu of rank %u\n", fd == 1 ? "out" : "err", i, me.rank);
 }
 
 static void fill(unsigned long count) {
@@ -355,6 +364,7 @@ static int step_of_life(char* word) {
   if ((value = value_of(word, "tool"))) return tool_init(value), 1;
   if (strcmp(word, "finalize") == 0) return PMIx_Finalize(NULL, 0), 1;
   if (strcmp(word, "tool_finalize") == 0) return PMIx_tool_finalize(), 1;
+  if (strcmp(word, "counts") == 0) return counts_only = 1, 1;
   if (strcmp(word, "deaf") == 0) return is_deaf = 1, 1;
   if (strcmp(word, "hears") == 0) {
     pthread_mutex_lock(&lock);

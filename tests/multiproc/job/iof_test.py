@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What processes and tools pull of each other's output and push to each other's input, on one node and over daemons."""
+"""What processes and tools pull of each other's output and push to each other's input."""
 import os
 import pathlib
 import re

@@ -46,8 +46,7 @@ void PushedInput::push(const Push& push, const Done& done) {
   }
   // The last copy of it ends when each rank has the bytes.
   const std::shared_ptr<void> all_taken(nullptr, [done](void*) { done(PMIX_SUCCESS); });
-  for (const bool ends : {false, true})
-    send(groups[ends ? 1 : 0], push.bytes, ends, [all_taken] {});
+  for (const bool ends : {false, true}) send(groups[ends ? 1 : 0], push.bytes, ends, [all_taken] {});
 }
 
 /// The input ends with the last process that pushes.

@@ -24,8 +24,8 @@ namespace weft::io {
 
 class PushedInput {
  public:
-  /// Ranks of other nodes: which node has a rank, nothing: this one; and how bytes get there. taken: the ranks
-  /// have them, or never can.
+  /// Ranks of other nodes: which node has a rank, nothing: this one; and how bytes get there. taken: the
+  /// ranks have them, or never can.
   struct Others {
     std::function<std::optional<std::uint32_t>(job::Rank)> node_of;
     std::function<void(std::uint32_t node, std::vector<job::Rank> ranks, const std::string& bytes, bool ends,

@@ -21,7 +21,8 @@ class Pull : public std::enable_shared_from_this<Pull> {
  public:
   using Bytes = std::shared_ptr<const std::string>;  // of all pulls of a flow
   /// delivered: once, perhaps before this returns: the reader has the bytes, or never will.
-  using Deliver = std::function<void(const Flow& flow, const std::string& bytes, std::function<void()> delivered)>;
+  using Deliver =
+      std::function<void(const Flow& flow, const std::string& bytes, std::function<void()> delivered)>;
   static constexpr std::size_t window_bytes = 1024 * 1024;
 
   /// drained: nothing of a job is on its way any more.
@@ -58,7 +59,7 @@ class Pull : public std::enable_shared_from_this<Pull> {
   const Deliver deliver_;
   const std::function<void(const std::string&)> drained_;
   std::deque<Chunk> waiting_;
-  std::size_t window_ = 0;                          // bytes that the reader has not got yet
+  std::size_t window_ = 0;                         // bytes that the reader has not got yet
   std::map<std::string, std::size_t> on_the_way_;  // chunks of each job, those that wait too
   bool is_open_ = true, has_moved_ = false, is_sending_ = false;
 };

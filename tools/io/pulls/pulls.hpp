@@ -33,7 +33,8 @@ class Pulls {
                                      const std::string& bytes, std::function<void()> delivered)>;
   struct Events {
     std::function<void()> drained;  ///< nothing of some job is on its way any more; may be called again
-    std::function<void(std::uint32_t node, const job::PullName& name)> dropped;  ///< for its reader's slowness
+    std::function<void(std::uint32_t node, const job::PullName& name)>
+        dropped;  ///< for its reader's slowness
   };
   static constexpr std::chrono::seconds default_patience{3};
   Pulls(asio::io_context& loop, Deliver deliver, Events events,

@@ -31,9 +31,10 @@ struct Given {
 enum class Topic { program, nodes, placement, output, job };
 
 struct Option {
-  std::string_view names;   ///< "-n, --np"; each long one may have a single dash, too
-  std::string_view values;  ///< as --help names them: "N", "NAME VALUE"; "[=WHAT]": it may have one; empty: none
-  Topic topic;              ///< all but `program` speak of the whole job
+  std::string_view names;  ///< "-n, --np"; each long one may have a single dash, too
+  std::string_view
+      values;   ///< as --help names them: "N", "NAME VALUE"; "[=WHAT]": it may have one; empty: none
+  Topic topic;  ///< all but `program` speak of the whole job
   std::string_view help;
   void (*take)(Section& section, const Given& given);
   bool may_repeat = false;

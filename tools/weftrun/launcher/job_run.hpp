@@ -150,7 +150,7 @@ class JobRun final : cluster::FarRanksWatcher {
   node::LocalRanks* local_ = nullptr;  // of node_; null: weftrun has no node. Perhaps without a rank
   host::Server* server_ = nullptr;
   cluster::Cluster* cluster_ = nullptr;
-  cluster::FarRanks* far_ = nullptr;  // of cluster_; null: it runs on this node alone
+  cluster::FarRanks* far_ = nullptr;             // of cluster_; null: it runs on this node alone
   std::optional<io::PushedInput> pushed_input_;  // null: its input is weftrun's
   std::optional<io::Input> input_;
   GraceTimer time_, grace_, hold_;

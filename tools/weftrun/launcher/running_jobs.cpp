@@ -36,8 +36,9 @@ pmix_status_t status_of_start(int exit_code) noexcept {
 
 RunningJobs::RunningJobs(const Place& place) : place_(place) {
   JobRunWatcher& watcher = *this;  // a base that make_unique may not see
-  auto job = std::make_unique<JobRun>(JobRun::Place{place.loop, place.console, place.terminal, watcher, place.streams},
-                                      place.options, place.plan);
+  auto job = std::make_unique<JobRun>(
+      JobRun::Place{place.loop, place.console, place.terminal, watcher, place.streams}, place.options,
+      place.plan);
   runs_.push_back({std::move(job)});
 }
 
@@ -142,8 +143,9 @@ void RunningJobs::serve_waiting() {
 void RunningJobs::start(const job::SpawnRequest& request, const Options& options, const Plan& plan,
                         const Reply& reply) {
   JobRunWatcher& watcher = *this;
-  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, place_.console, place_.terminal, watcher, place_.streams},
-                                      options, plan, JobName{++last_number_, request.parent});
+  auto job = std::make_unique<JobRun>(
+      JobRun::Place{place_.loop, place_.console, place_.terminal, watcher, place_.streams}, options, plan,
+      JobName{++last_number_, request.parent});
   try {
     if (node_ != nullptr) job->plan_here(*node_);
     job->register_with(*server_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pulls: which bytes reach which readers, in which order, how much is on the way, and what a reader that takes
-// nothing comes to.
+// Pulls: which bytes reach which readers, in which order, how much is on the way, and what a reader that
+// takes nothing comes to.
 #include "tools/io/pulls/pulls.hpp"
 
 #include <gtest/gtest.h>
@@ -62,8 +62,8 @@ class PullsTest : public ::testing::Test {
                      std::function<void()> delivered) {
                 EXPECT_EQ(to, node);
                 got.push_back(std::to_string(name.number) + ":" + from.nspace + "." +
-                              std::to_string(number(from.rank)) + (from.stream == Stream::out ? ".out:" : ".err:") +
-                              bytes.substr(0, 9));
+                              std::to_string(number(from.rank)) +
+                              (from.stream == Stream::out ? ".out:" : ".err:") + bytes.substr(0, 9));
                 open.push_back(std::move(delivered));
               },
               {[this] { ++drained; },
@@ -108,7 +108,8 @@ TEST_F(PullsTest, a_writer_waits_beyond_the_window_and_goes_on_in_order) {
   EXPECT_EQ(got.size(), 1u);
   deliver_all();
   EXPECT_EQ(taken, 3);
-  EXPECT_EQ(got, (std::vector<std::string>{"0:job.0.out:xxxxxxxxx", "0:job.1.out:first", "0:job.0.out:second"}));
+  EXPECT_EQ(got,
+            (std::vector<std::string>{"0:job.0.out:xxxxxxxxx", "0:job.1.out:first", "0:job.0.out:second"}));
 }
 
 TEST_F(PullsTest, a_job_is_drained_when_readers_have_its_bytes_whatever_other_jobs_write) {
@@ -191,7 +192,8 @@ TEST_F(PullsTest, early_output_is_kept_for_the_parent_alone_even_behind_the_end_
 
 TEST_F(PullsTest, what_is_kept_is_bounded_and_goes_with_the_parent) {
   pulls.add_job("child", {1, false, {parent, true, true}});
-  for (int i = 0; i < 3; ++i) write(flow_of(0, Stream::out, "child"), std::string(KeptOutput::most_bytes / 2, 'x'));
+  for (int i = 0; i < 3; ++i)
+    write(flow_of(0, Stream::out, "child"), std::string(KeptOutput::most_bytes / 2, 'x'));
   pulls.remove_job("child");
   pulls.lose_process(parent);
   EXPECT_EQ(ask(pull({{"child", {}}})), PMIX_ERR_NOT_FOUND);

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 #include <asio/io_context.hpp>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,8 +42,8 @@ class PushedInputTest : public ::testing::Test {
       if (input->takes(rank)) pipes[index(rank)] = input->connect(rank);
   }
   /// PMIX_ERROR: it is not done yet.
-  pmix_status_t push(const job::ProcessName& from, std::vector<Rank> ranks, const std::string& bytes, bool ends = false,
-                     std::optional<std::uint32_t> node = {}) {
+  pmix_status_t push(const job::ProcessName& from, std::vector<Rank> ranks, const std::string& bytes,
+                     bool ends = false, std::optional<std::uint32_t> node = {}) {
     const auto status = std::make_shared<pmix_status_t>(PMIX_ERROR);
     input->push({from, node, std::move(ranks), bytes, ends}, [status](pmix_status_t how) { *status = how; });
     last = status;
