@@ -77,6 +77,7 @@ void Outputs::deliver(OutputBytes output, const Done& done) const {
 
 void Outputs::ask_host(const Requester& from, link::PullOutput message, Done done) const {
   from.add_user(message.directives);
+  for (const auto* key : {puller_key, pull_key}) message.directives.remove(key);  // the client's own
   message.directives.add(puller_key, data::Value::of_proc(from.proc()));
   message.directives.add(pull_key, data::Value::of(message.handle));
   const auto held = hold({}, std::move(message));

@@ -83,6 +83,7 @@ bool Input::in_foreground() const noexcept {
 }
 
 void Input::resume() {
+  if (pushed_ != nullptr) pushed_->open();
   if (copies_) await_input();
 }
 

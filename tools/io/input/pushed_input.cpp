@@ -35,7 +35,21 @@ pmix_status_t PushedInput::check(std::vector<Rank>& ranks) const {
   return PMIX_SUCCESS;
 }
 
+bool PushedInput::waits(std::function<void()> work) {
+  if (!is_open_) waiting_.push_back(std::move(work));
+  return !is_open_;
+}
+
+void PushedInput::open() {
+  is_open_ = true;
+  for (const auto& work : std::exchange(waiting_, {})) work();
+}
+
 void PushedInput::push(const Push& push, const Done& done) {
+  if (!waits([this, push, done] { push_now(push, done); })) push_now(push, done);
+}
+
+void PushedInput::push_now(const Push& push, const Done& done) {
   auto ranks = push.ranks;
   if (const auto status = check(ranks); status != PMIX_SUCCESS) return done(status);
   std::array<std::vector<Rank>, 2> groups;  // those whose input goes on, and those for which it ends here
@@ -81,10 +95,12 @@ void PushedInput::lose(Which&& which) {
 }
 
 void PushedInput::lose_process(const job::ProcessName& process) {
+  if (waits([this, process] { lose_process(process); })) return;
   lose([&](const Pusher& pusher) { return pusher.name == process; });
 }
 
 void PushedInput::lose_node(std::uint32_t node) {
+  if (waits([this, node] { lose_node(node); })) return;
   lose([&](const Pusher& pusher) { return pusher.node == node; });
 }
 
@@ -96,6 +112,7 @@ void PushedInput::disconnect(Rank rank) {
 void PushedInput::close() {
   for (auto& [rank, target] : ranks_) target.has_ended = true;
   pipes_.close();
+  open();  // what waits is answered
 }
 
 }  // namespace weft::io

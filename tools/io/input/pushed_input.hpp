@@ -48,10 +48,13 @@ class PushedInput {
     job::ProcessName from;
     std::optional<std::uint32_t> node;  ///< of that process; nothing: this one
     std::vector<job::Rank> ranks;
-    const std::string& bytes;
+    std::string bytes;
     bool ends;
   };
+  /// What comes before open() waits for that: ranks that have not started have no pipes.
   void push(const Push& push, const Done& done);
+  /// All ranks have been started.
+  void open();
 
   void lose_process(const job::ProcessName& process);
   void lose_node(std::uint32_t node);
@@ -68,6 +71,9 @@ class PushedInput {
     std::vector<Pusher> pushers;
     bool has_ended = false;
   };
+  void push_now(const Push& push, const Done& done);
+  /// True: it is done later.
+  bool waits(std::function<void()> work);
   pmix_status_t check(std::vector<job::Rank>& ranks) const;
   void note(const Push& push, Target& target);
   template <class Which>
@@ -78,6 +84,8 @@ class PushedInput {
   const Others others_;
   std::map<job::Rank, Target> ranks_;
   PushPipes pipes_;
+  std::vector<std::function<void()>> waiting_;  ///< for open()
+  bool is_open_ = false;
 };
 
 }  // namespace weft::io

@@ -25,7 +25,8 @@ const job::ProcessName a{"j", Rank{8}}, b{"j", Rank{9}};
 class PushedInputTest : public ::testing::Test {
  protected:
   PushedInputTest() { ::signal(SIGPIPE, SIG_IGN); }
-  void make(const job::InputTarget& target, const std::optional<job::ProcessName>& first = {}) {
+  void make(const job::InputTarget& target, const std::optional<job::ProcessName>& first = {},
+            bool is_open = true) {
     input.emplace(
         loop, target, 3,
         PushedInput::Others{
@@ -40,6 +41,7 @@ class PushedInputTest : public ::testing::Test {
         first);
     for (const auto rank : {Rank{0}, Rank{1}})
       if (input->takes(rank)) pipes[index(rank)] = input->connect(rank);
+    if (is_open) input->open();
   }
   /// PMIX_ERROR: it is not done yet.
   pmix_status_t push(const job::ProcessName& from, std::vector<Rank> ranks, const std::string& bytes,
@@ -117,6 +119,20 @@ TEST_F(PushedInputTest, an_input_ends_with_its_parent_that_never_pushed) {
   EXPECT_EQ(text_of(Rank{0}) + text_of(Rank{1}) + far, "...");
   input->lose_process(a);
   EXPECT_EQ(far, ".") << "twice";
+}
+
+TEST_F(PushedInputTest, what_comes_before_the_ranks_run_waits_for_them) {
+  make({Kind::all, Rank{0}, true}, {}, false);
+  EXPECT_EQ(push(a, {Rank{0}}, "early"), PMIX_ERROR);
+  input->lose_process(a);
+  EXPECT_EQ(text_of(Rank{0}), "");
+  input->open();
+  EXPECT_EQ(*last, PMIX_SUCCESS);
+  EXPECT_EQ(text_of(Rank{0}), "early.");
+  make({Kind::all, Rank{0}, true}, {}, false);
+  push(a, {}, "never");
+  input->close();
+  EXPECT_EQ(*last, PMIX_ERR_IOF_COMPLETE);
 }
 
 TEST_F(PushedInputTest, ranks_that_take_no_pushes) {
