@@ -22,7 +22,7 @@ void Client::on_push(link::Frame frame) {
     const auto moved = link::decode<link::BoardMoved>(frame.payload);
     if (moved) fences_->board_moved(moved->board);
   } else if (frame.type == MessageType::output) {
-    if (const auto output = link::decode<link::Output>(frame.payload)) outputs_.deliver(*output);
+    if (auto output = link::decode<link::Output>(frame.payload)) outputs_.deliver(std::move(*output));
   } else if (frame.type == MessageType::event) {
     server_events_->deliver(frame);
   } else if (frame.type == MessageType::group_question) {

@@ -54,8 +54,7 @@ pmix_status_t Server::register_attributes(const std::string& function, std::vect
 void Server::deliver_output(OutputBytes output, Done done) {
   auto held = std::make_shared<OutputBytes>(std::move(output));
   run_later([this, held, done = answered_once(std::move(done))] {
-    rooms_->outputs.deliver(*held);
-    done(PMIX_SUCCESS);
+    rooms_->outputs.deliver(std::move(*held), done);
   });
 }
 

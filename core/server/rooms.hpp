@@ -74,6 +74,7 @@ struct Rooms {
         group_reports({loop, jobs, peers, questions, operations, gatherings, bootstraps, memberships,
                        invitations, invited, published}),
         fence_watch(loop, fences, group_reports, cluster, exchanges, settings.stuck_after),
+        outputs(host),
         watched_codes(host, handlers),
         ends({.jobs = jobs,
               .cards = cards,

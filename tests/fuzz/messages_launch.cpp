@@ -123,6 +123,12 @@ void add_launch(Decoders& to) {
             report::Control{8, {{"j", Rank{1}}, job::ControlRequest::What::kill, 9, {{"k", {Rank{2}}}}}});
   add_order(to, "connected", report::Connected{{"j", "j.1"}, true});
   add_order(to, "spawned", order::Outcome{7, {-190, "j.1"}});
+  const job::PullName pull{{"j", Rank{1}}, 3};
+  add_order(to, "pull", report::Pull{9, {pull, false, {{"j", {Rank{0}}}, {"k", {}}}, true, false, true}});
+  add_order(to, "push", report::Push{10, {{"j", Rank{1}}, {{"k", {}}}, "bytes", true}});
+  add_order(to, "pulled", order::Pulled{pull, {"j", Rank{0}}, job::Stream::error, "bytes"});
+  add_order(to, "pushed", order::Pushed{"k", {Rank{0}, Rank{2}}, "bytes", false});
+  add_order(to, "pull_dropped", order::PullDropped{pull});
   add_order(to, "settled", report::Settled{"j", "/b/libpmix.so.2"});
 }
 

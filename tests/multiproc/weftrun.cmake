@@ -43,6 +43,13 @@ foreach(part credentials monitors records queries)
       "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;KNOWLEDGE_CLIENT=$<TARGET_FILE:knowledge_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 endforeach()
 
+add_executable(iof_client ${CMAKE_CURRENT_LIST_DIR}/harness/iof_client.c)
+target_link_libraries(iof_client PRIVATE weft_flags pmix)
+add_test(NAME multiproc.weftrun.iof COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/iof_test.py)
+set_tests_properties(multiproc.weftrun.iof PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT
+    "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;IOF_CLIENT=$<TARGET_FILE:iof_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+
 foreach(part absentees progress habits saved_machines)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600

@@ -36,11 +36,12 @@ struct Launch {
   /// The cores of each rank, as a rank file has them (placement::read_core_list); empty: there is no rank
   /// file.
   std::vector<std::string> core_lists;
-  bool sets_openmp = false;     ///< OMP_NUM_THREADS and places follow from mapping.cores_each
-  bool merges_errors = false;   ///< standard error of ranks goes where their standard output goes
-  bool one_machine = false;     ///< all nodes share the processors of one machine (virtual nodes)
-  bool wants_bindings = false;  ///< `started` is to list where each rank is bound
-  bool is_recoverable = false;  ///< the job outlives its first failed rank
+  bool sets_openmp = false;       ///< OMP_NUM_THREADS and places follow from mapping.cores_each
+  bool merges_errors = false;     ///< standard error of ranks goes where their standard output goes
+  bool pseudo_terminals = false;  ///< ranks write to these in the place of pipes
+  bool one_machine = false;       ///< all nodes share the processors of one machine (virtual nodes)
+  bool wants_bindings = false;    ///< `started` is to list where each rank is bound
+  bool is_recoverable = false;    ///< the job outlives its first failed rank
   job::InputTarget input;
   job::Pmi pmi = job::Pmi::automatic;
   std::optional<job::ProcessName> parent;  ///< of a job that a process has asked for
@@ -68,6 +69,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.core_lists);
   archive(launch.sets_openmp);
   archive(launch.merges_errors);
+  archive(launch.pseudo_terminals);
   archive(launch.one_machine);
   archive(launch.wants_bindings);
   archive(launch.is_recoverable);

@@ -18,6 +18,12 @@
 //        <----------------------- outcome     what has become of that
 //   connected --------------------------->     jobs have been connected with each other, or disconnected
 //
+//   pull, push -------------------------->     a process or tool wants output of others, or has input for
+//   them;
+//                                              an outcome follows as well
+//        <-------------------- pulled, pushed  bytes for a reader of this node, or for ranks of this node
+//        <---------------------- pull_dropped  the reader was too slow
+//
 //   peer_lost --------------------------->     another daemon
 //        <-------------------------- leave     the daemon ends what jobs it still has, and exits
 #pragma once
@@ -37,6 +43,7 @@
 #include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/job/spawn.hpp"
+#include "tools/job/standard_io.hpp"
 #include "tools/job/stream.hpp"
 
 namespace weft::channel {
@@ -62,8 +69,13 @@ enum class MessageType : std::uint8_t {
   outcome,
   connected,
   control,
+  pull,
+  push,
+  pulled,
+  pushed,
+  pull_dropped,
 };
-inline constexpr std::uint8_t message_type_count = 20;
+inline constexpr std::uint8_t message_type_count = 25;
 
 /// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
 constexpr pmix_status_t event_code_of(MessageType type) noexcept {
@@ -84,6 +96,10 @@ constexpr bool is_of_job(MessageType type) noexcept {
     case MessageType::outcome:
     case MessageType::connected:
     case MessageType::control:
+    case MessageType::pull:
+    case MessageType::push:
+    case MessageType::pulled:
+    case MessageType::pull_dropped:
       return false;
     default:
       return true;
@@ -147,7 +163,7 @@ struct Leave {
 template <class Archive>
 void fields(Archive&, Leave&) {}
 
-/// What has become of a report::Spawn or Control of this number.
+/// What has become of a report::Spawn, Control, Pull or Push of this number.
 struct Outcome {
   static constexpr MessageType type = MessageType::outcome;
   std::uint64_t number = 0;
@@ -157,6 +173,52 @@ template <class Archive>
 void fields(Archive& archive, Outcome& message) {
   archive(message.number);
   archive(message.result);
+}
+
+/// Bytes that a rank of any node has written, for a reader of this node; no bytes: the end of its stream. The
+/// reply goes out when the reader has them.
+struct Pulled {
+  static constexpr MessageType type = MessageType::pulled;
+  job::PullName to;
+  job::ProcessName source;
+  job::Stream stream = job::Stream::out;
+  std::string bytes;
+};
+inline bool is_valid(const Pulled& message) noexcept {
+  return message.stream <= job::Stream::error;
+}
+template <class Archive>
+void fields(Archive& archive, Pulled& message) {
+  archive(message.to);
+  archive(message.source);
+  archive(message.stream);
+  archive(message.bytes);
+}
+
+/// Bytes for the standard input of these ranks of the node. The reply goes out when the ranks have them.
+struct Pushed {
+  static constexpr MessageType type = MessageType::pushed;
+  std::string nspace;
+  std::vector<job::Rank> ranks;
+  std::string bytes;
+  bool ends = false;  ///< the end of their input is behind the bytes
+};
+template <class Archive>
+void fields(Archive& archive, Pushed& message) {
+  archive(message.nspace);
+  archive(message.ranks);
+  archive(message.bytes);
+  archive(message.ends);
+}
+
+/// A pull of a reader of this node is over: its reader took nothing for too long.
+struct PullDropped {
+  static constexpr MessageType type = MessageType::pull_dropped;
+  job::PullName name;
+};
+template <class Archive>
+void fields(Archive& archive, PullDropped& message) {
+  archive(message.name);
 }
 
 }  // namespace order
@@ -325,6 +387,30 @@ struct Control {
 };
 template <class Archive>
 void fields(Archive& archive, Control& message) {
+  archive(message.number);
+  archive(message.request);
+}
+
+/// The same numbers.
+struct Pull {
+  static constexpr MessageType type = MessageType::pull;
+  std::uint64_t number = 0;
+  job::PullRequest request;
+};
+template <class Archive>
+void fields(Archive& archive, Pull& message) {
+  archive(message.number);
+  archive(message.request);
+}
+
+/// The same numbers. The outcome comes when the ranks have the bytes.
+struct Push {
+  static constexpr MessageType type = MessageType::push;
+  std::uint64_t number = 0;
+  job::PushRequest request;
+};
+template <class Archive>
+void fields(Archive& archive, Push& message) {
   archive(message.number);
   archive(message.request);
 }

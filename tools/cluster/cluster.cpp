@@ -211,6 +211,16 @@ void Cluster::answer(std::uint32_t node, std::uint64_t number, const job::Result
   if (!nodes_.is_lost(node)) channel_.send({node}, channel::order::Outcome{number, result});
 }
 
+void Cluster::deliver(std::uint32_t node, const channel::order::Pulled& output,
+                      std::function<void(bool)> done) {
+  if (!nodes_.is_lost(node)) return channel_.send({node}, output, std::move(done));
+  asio::post(loop_, [done = std::move(done)] { done(false); });
+}
+
+void Cluster::tell_dropped(std::uint32_t node, const job::PullName& pull) {
+  if (!nodes_.is_lost(node)) channel_.send({node}, channel::order::PullDropped{pull});
+}
+
 // ---- the end
 
 void Cluster::dismiss() {
@@ -285,6 +295,14 @@ void Cluster::take_report(std::uint32_t from, channel::MessageType type, const s
     case channel::MessageType::control: {
       const auto control = channel::decode<report::Control>(bytes);
       return control ? watcher_.on_control(from, control->number, control->request) : mark_damaged(from);
+    }
+    case channel::MessageType::pull: {
+      const auto pull = channel::decode<report::Pull>(bytes);
+      return pull ? watcher_.on_pull(from, pull->number, pull->request) : mark_damaged(from);
+    }
+    case channel::MessageType::push: {
+      const auto push = channel::decode<report::Push>(bytes);
+      return push ? watcher_.on_push(from, push->number, push->request) : mark_damaged(from);
     }
     case channel::MessageType::connected: {
       const auto connected = channel::decode<report::Connected>(bytes);

@@ -36,6 +36,8 @@ class ClusterWatcher {
   virtual void on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) = 0;
   virtual void on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) = 0;
   virtual void on_connected(const std::vector<std::string>& nspaces, bool are_connected) = 0;
+  virtual void on_pull(std::uint32_t node, std::uint64_t number, const job::PullRequest& request) = 0;
+  virtual void on_push(std::uint32_t node, std::uint64_t number, const job::PushRequest& request) = 0;
 };
 
 class Cluster {
@@ -66,8 +68,11 @@ class Cluster {
   /// ranks of its own.
   void launch(FarRanks& job, const channel::order::Launch& launch, const std::function<void()>& ready);
 
-  /// The end of on_spawn(node, number) and on_control(node, number).
+  /// The end of on_spawn(node, number), and of each other that has a number.
   void answer(std::uint32_t node, std::uint64_t number, const job::Result& result);
+  /// For processes and tools of that node. done: the reader has the bytes; false: the node is lost.
+  void deliver(std::uint32_t node, const channel::order::Pulled& output, std::function<void(bool)> done);
+  void tell_dropped(std::uint32_t node, const job::PullName& pull);
 
   /// For the part of this process that reaps all children.
   void on_child_exit(pid_t pid, int wait_status) { agents_.on_child_exit(pid, wait_status); }

@@ -82,6 +82,12 @@ void FarRanks::send_input(std::uint32_t node, const std::string& bytes, std::fun
                 [taken = std::move(taken)](bool) { taken(); });
 }
 
+void FarRanks::push_input(std::uint32_t node, const channel::order::Pushed& input,
+                          std::function<void()> taken) {
+  if (!is_launched_ || is_over_ || nodes_.is_lost(node)) return asio::post(loop_, std::move(taken));
+  channel_.send({node}, input, [taken = std::move(taken)](bool) { taken(); });
+}
+
 void FarRanks::close_output(job::Stream stream) {
   if (is_launched_ && !is_over_)
     channel_.send(reachable(), channel::order::OutputUnwanted{job_.nspace, stream});

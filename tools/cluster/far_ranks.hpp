@@ -65,6 +65,7 @@ class FarRanks {
   /// launch.
   void signal(int number, const std::vector<job::Rank>& named = {});
   void send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken);
+  void push_input(std::uint32_t node, const channel::order::Pushed& input, std::function<void()> taken);
   void close_output(job::Stream stream);
   /// The daemons end orphans and forget the job. gone: when they have, or cannot be reached; may be empty.
   void end(const std::optional<job::Ending>& ending, std::function<void()> gone = {});

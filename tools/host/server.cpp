@@ -11,9 +11,10 @@
 #include <utility>
 
 #include "tools/host/calls.hpp"
-#include "tools/host/control_call.hpp"
 #include "tools/host/namespace.hpp"
-#include "tools/host/spawn_call.hpp"
+#include "tools/host/requests/control_call.hpp"
+#include "tools/host/requests/spawn_call.hpp"
+#include "tools/host/requests/standard_io_call.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 
@@ -24,8 +25,8 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// The object that the upcalls work on, for the library passes them no context of ours. Set when the library
-/// is there, cleared after its end.
+/// The object that the upcalls work on, for the library passes them no context of ours. Set before the
+/// library can make one: a tool may come before any job. Cleared after the library's end.
 std::atomic<Server*> current{nullptr};
 
 std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs[], std::size_t count) {
@@ -103,6 +104,35 @@ struct Upcalls {
     return PMIX_SUCCESS;
   }
 
+  /// For a call that is answered by nothing but how it has ended.
+  template <class Request, class Ask>
+  static pmix_status_t ask(const Ask& ask_host, Request request, pmix_op_cbfunc_t done, void* cookie) {
+    if (!ask_host) return PMIX_ERR_NOT_SUPPORTED;
+    ask_host(std::move(request), [done, cookie](const job::Result& result) { done(result.status, cookie); });
+    return PMIX_SUCCESS;
+  }
+  static pmix_status_t pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[],
+                            std::size_t directives_count, pmix_iof_channel_t channels, pmix_op_cbfunc_t done,
+                            void* cookie) {
+    const Server* server = current.load(std::memory_order_acquire);
+    job::PullRequest request;
+    const auto status = read_pull_call({procs, count}, {directives, directives_count}, channels, request);
+    if (server == nullptr || status != PMIX_SUCCESS)
+      return server == nullptr ? PMIX_ERR_NOT_SUPPORTED : status;
+    return ask(server->events_.pull, std::move(request), done, cookie);
+  }
+  static pmix_status_t push(const pmix_proc_t* from, const pmix_proc_t targets[], std::size_t count,
+                            const pmix_info_t directives[], std::size_t directives_count,
+                            const pmix_byte_object_t* bytes, pmix_op_cbfunc_t done, void* cookie) {
+    const Server* server = current.load(std::memory_order_acquire);
+    job::PushRequest request;
+    const auto status =
+        read_push_call(*from, {targets, count}, {directives, directives_count}, bytes, request);
+    if (server == nullptr || status != PMIX_SUCCESS)
+      return server == nullptr ? PMIX_ERR_NOT_SUPPORTED : status;
+    return ask(server->events_.push, std::move(request), done, cookie);
+  }
+
   static pmix_status_t connected(const pmix_proc_t procs[], std::size_t count, const pmix_info_t*,
                                  std::size_t, pmix_op_cbfunc_t, void*) {
     return tell_connected({procs, count}, true);
@@ -162,6 +192,8 @@ Server::Server(const ServerIdentity& identity, Events events) : events_(std::mov
   module.abort = &Upcalls::abort;
   module.spawn = &Upcalls::spawn;
   module.job_control = &Upcalls::job_control;
+  module.iof_pull = &Upcalls::pull;
+  module.push_stdin = &Upcalls::push;
   module.connect = &Upcalls::connected;
   module.disconnect = &Upcalls::disconnected;
   InfoList infos;
@@ -177,7 +209,9 @@ Server::Server(const ServerIdentity& identity, Events events) : events_(std::mov
     if (identity.is_on_one_host) infos.add_bool("weft.one_host", true);
     if (!identity.contact.empty()) infos.add_bytes("weft.contact", identity.contact);
   }
+  current.store(this, std::memory_order_release);
   const auto status = PMIx_server_init(&module, infos.data(), infos.size());
+  if (status != PMIX_SUCCESS) current.store(nullptr, std::memory_order_release);
   if (status == PMIX_ERR_UNREACH &&
       !identity.contact.empty())  // a daemon, told of a transport that this node does not have
     throw Stop(exit_status::no_transport,
@@ -185,7 +219,6 @@ Server::Server(const ServerIdentity& identity, Events events) : events_(std::mov
   require(status, "PMIx_server_init");
   if (events_.spawn) register_attributes("spawn", spawn_attributes());
   if (events_.control) register_attributes("job_control", control_attributes());
-  current.store(this, std::memory_order_release);
 }
 
 Server::~Server() {

@@ -14,6 +14,7 @@
 #include "tools/job/control.hpp"
 #include "tools/job/ending.hpp"
 #include "tools/job/spawn.hpp"
+#include "tools/job/standard_io.hpp"
 
 namespace weft::host {
 
@@ -30,6 +31,9 @@ class Server {
     std::function<void(job::SpawnRequest request, Reply reply)> spawn;
     /// A process or tool wants something done to processes.
     std::function<void(job::ControlRequest request, Reply reply)> control;
+    /// A process or tool wants what others write, or pushes to their input.
+    std::function<void(job::PullRequest request, Reply reply)> pull;
+    std::function<void(job::PushRequest request, Reply reply)> push;
     /// Jobs of these namespaces have been connected (PMIx_Connect), or disconnected. At the server of the
     /// first process that the callers have named.
     std::function<void(std::vector<std::string> nspaces, bool are_connected)> connected;

@@ -2,6 +2,7 @@
 #include "tools/io/output.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace weft::io {
@@ -9,11 +10,13 @@ namespace weft::io {
 using job::Rank;
 using job::Stream;
 
-Output::Output(asio::io_context& loop, Terminal& terminal, Settings settings, Files::Failed failed)
-    : terminal_(terminal), settings_(std::move(settings)), pipes_(loop, settings_.nspace, *this, {}) {
+Output::Output(asio::io_context& loop, Sinks sinks, Settings settings, Files::Failed failed)
+    : sinks_(sinks), settings_(std::move(settings)), pipes_(loop, settings_.nspace, *this, {}) {
   if (!settings_.directory.empty()) files_.emplace(settings_.directory, std::move(failed));
   const auto chunk = Pipes::credit_of(1, settings_.ranks_here).chunk;
   pipes_.set_credit({chunk, chunk});
+  if (settings_.has_terminals) pipes_.use_terminals();
+  sinks_.pulls.add_job(settings_.nspace, {settings_.ranks, files_.has_value(), settings_.kept});
 }
 
 Files::Ends Output::connect(Rank rank) {
@@ -30,7 +33,9 @@ process::Fd Output::connect(Rank rank, Stream stream) {
 }
 
 void Output::open(Rank rank, Stream stream) {
-  terminal_.stream(stream).open(flow(rank, stream), settings_.tags);
+  auto tags = settings_.tags;
+  if (tags.host && settings_.host_of) tags.job = settings_.host_of(rank) + ":" + tags.job;
+  sinks_.terminal.stream(stream).open(flow(rank, stream), tags);
 }
 
 void Output::prepare_far(Rank rank) const {
@@ -43,8 +48,25 @@ void Output::connect_far(Rank rank) {
 }
 
 void Output::write(const Flow& flow, std::string bytes, Written written) {
-  Sink& sink = files_ ? static_cast<Sink&>(*files_) : terminal_.stream(flow.stream);
-  sink.write(flow, std::move(bytes), std::move(written));
+  if (files_) return files_->write(flow, std::move(bytes), std::move(written));
+  auto& terminal = sinks_.terminal.stream(flow.stream);
+  if (!sinks_.pulls.want(flow)) {
+    sinks_.pulls.write(flow, bytes, [] {});  // what it keeps of it
+    return terminal.write(flow, std::move(bytes), std::move(written));
+  }
+  // The last copy of it ends when all have the chunk.
+  const auto takes_more = std::make_shared<bool>(true);
+  const std::shared_ptr<void> all(
+      nullptr, [takes_more, written = std::move(written)](void*) { written(*takes_more); });
+  const bool is_redirected = !bytes.empty() && sinks_.pulls.redirect(flow);
+  sinks_.pulls.write(flow, bytes, [all] {});
+  if (is_redirected) return;
+  terminal.write(flow, std::move(bytes), [all, takes_more](bool takes) { *takes_more = takes; });
+}
+
+void Output::close(Stream stream) {
+  pipes_.close(stream);
+  sinks_.pulls.end(settings_.nspace, stream);
 }
 
 void Output::close_far(Rank rank) {
@@ -56,13 +78,13 @@ void Output::check_room(Rank rank) {
 }
 
 void Output::drop() {
-  pipes_.close_all();
-  terminal_.drop(settings_.nspace);
+  for (const auto stream : {Stream::out, Stream::error}) close(stream);
+  sinks_.terminal.drop(settings_.nspace);
 }
 
 void Output::print_after(Rank rank, std::string line, job::WrittenBytes written) {
   const auto here = pipes_.written_bytes(rank);
-  terminal_.stream(Stream::error)
+  sinks_.terminal.stream(Stream::error)
       .print_after({{flow(rank, Stream::out), std::max(written.out, here.out)},
                     {flow(rank, Stream::error), std::max(written.error, here.error)}},
                    std::move(line));

@@ -36,7 +36,7 @@ Pipes::~Pipes() {
 }
 
 process::Fd Pipes::connect(Rank rank, Stream stream) {
-  process::Pipe pipe = process::make_pipe(false, true);
+  process::Pipe pipe = uses_terminals_ ? process::make_terminal() : process::make_pipe(false, true);
   auto source =
       std::make_shared<Source>(Source{asio::posix::stream_descriptor(loop_), {nspace_, rank, stream}});
   source->pipe.assign(pipe.read.release());
@@ -77,6 +77,7 @@ void Pipes::read_some(const SourcePtr& source) {
   std::array<char, chunk_bytes> chunk;
   const auto length = ::read(source->pipe.native_handle(), chunk.data(), credit_.chunk);
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await(source);
+  // A terminal without a writer is an error (EIO): its end.
   std::string bytes(chunk.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
   source->has_ended = bytes.empty();
   send(source, std::move(bytes));

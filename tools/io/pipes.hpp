@@ -39,6 +39,8 @@ class Pipes {
   static Credit credit_of(std::size_t nodes, std::size_t ranks) noexcept;
   static constexpr std::size_t most_credit = 24 * 1024 * 1024;
   void set_credit(Credit credit) noexcept { credit_ = credit; }
+  /// Pseudo-terminals in the place of pipes. Before the first connect().
+  void use_terminals() noexcept { uses_terminals_ = true; }
 
   /// The write end of a pipe, for the rank; close it here once the rank has started. Throws Stop
   /// (own_failure).
@@ -74,6 +76,7 @@ class Pipes {
   std::function<void()> drained_;
   std::map<std::pair<job::Rank, job::Stream>, SourcePtr> sources_;
   Credit credit_;
+  bool uses_terminals_ = false;
   std::size_t in_flight_ = 0;  ///< bytes
 };
 

@@ -37,6 +37,8 @@ struct SpawnRequest {
   std::optional<bool> may_oversubscribe;  ///< nothing: as the parent's job
   bool tells_start = false;               ///< the parent is to hear that all ranks run
   std::uint32_t start_seconds = 0;        ///< for its start; 0: without end
+  /// The parent is going to pull these streams: what is written before is kept for it.
+  bool keeps_output = false, keeps_errors = false;
 };
 template <class Archive>
 void fields(Archive& archive, SpawnRequest::Program& program) {
@@ -53,6 +55,8 @@ void fields(Archive& archive, SpawnRequest& request) {
   archive(request.may_oversubscribe);
   archive(request.tells_start);
   archive(request.start_seconds);
+  archive(request.keeps_output);
+  archive(request.keeps_errors);
 }
 
 /// What has become of a request to the launcher.

@@ -200,6 +200,12 @@ std::string output_lost(std::string_view stream, int error) {
                      std::strerror(error), end_of_job);
 }
 
+std::string pull_dropped(std::string_view nspace, std::uint32_t rank) {
+  return fmt::format(
+      "rank {} of {} does not read the output that it pulls; it gets no more of it, and the job goes on",
+      rank, on_one_line(std::string(nspace)));
+}
+
 std::string reader_gone(std::string_view stream) {
   return fmt::format("nobody reads {} any more; the ranks that write there are told so by SIGPIPE", stream);
 }

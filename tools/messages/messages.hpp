@@ -124,6 +124,7 @@ std::string ended_by_control(std::string_view job, std::string_view by, std::uin
 /// A process has asked for a job that cannot be. why: a line.
 std::string not_spawned(std::string_view parent, std::uint32_t rank, std::string_view why);
 std::string output_lost(std::string_view stream, int error);
+std::string pull_dropped(std::string_view nspace, std::uint32_t rank);
 std::string reader_gone(std::string_view stream);
 
 // For --report-bindings and --verbose.

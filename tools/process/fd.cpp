@@ -3,9 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <termios.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "tools/messages/messages.hpp"
@@ -25,6 +28,24 @@ Pipe make_pipe(bool reader_waits, bool writer_waits) {
   // The two ends are two open file descriptions: what one does not wait for, the other still may.
   if (!reader_waits) ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   if (!writer_waits) ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+Pipe make_terminal() {
+  std::array<char, 128> name{};
+  Pipe pipe{Fd(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)), {}};
+  const bool is_there = pipe.read && ::grantpt(pipe.read.get()) == 0 && ::unlockpt(pipe.read.get()) == 0 &&
+                        ::ptsname_r(pipe.read.get(), name.data(), name.size()) == 0;
+  if (is_there) pipe.write.reset(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!pipe.write) throw messages::Stop(messages::exit_status::own_failure, messages::no_descriptors(errno));
+  termios settings{};
+  if (::tcgetattr(pipe.write.get(), &settings) == 0) {
+    settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);
+    settings.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    (void)::tcsetattr(pipe.write.get(), TCSANOW, &settings);
+  }
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) (void)::ioctl(pipe.write.get(), TIOCSWINSZ, &size);
   return pipe;
 }
 

@@ -38,6 +38,10 @@ struct Pipe {
 /// Throws Stop (own_failure) when the process or the system is out of descriptors.
 Pipe make_pipe(bool reader_waits, bool writer_waits);
 
+/// A pseudo-terminal: `write` is for a program, which sees a terminal that passes its bytes on as they are;
+/// what it writes comes out of `read`, which never blocks. Throws as make_pipe().
+Pipe make_terminal();
+
 /// A second, non-blocking opening of what `fd` refers to, or nothing. Setting O_NONBLOCK on `fd` itself would
 /// change it for every process that shares it (the user's shell, the next program in a pipeline).
 Fd reopen_nonblocking(int fd, int access_mode);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What processes of this node ask the launcher for (PMIx_Spawn, PMIx_Job_control), until it has said what has
-// become of that.
+// What processes of this node ask the launcher for (PMIx_Spawn, PMIx_Job_control, PMIx_IOF_pull,
+// PMIx_IOF_push), until it has said what has become of that.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -15,6 +15,7 @@
 
 #include "tools/channel/launch_tree.hpp"
 #include "tools/host/launch_info.hpp"
+#include "tools/host/output_delivery.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/process/held_signals.hpp"
@@ -81,6 +82,12 @@ void Daemon::start_server() {
   };
   events.control = [this](job::ControlRequest request, Asked::Reply reply) {
     asked_.ask<channel::report::Control>(std::move(request), std::move(reply), channel_);
+  };
+  events.pull = [this](job::PullRequest request, Asked::Reply reply) {
+    asked_.ask<channel::report::Pull>(std::move(request), std::move(reply), channel_);
+  };
+  events.push = [this](job::PushRequest request, Asked::Reply reply) {
+    asked_.ask<channel::report::Push>(std::move(request), std::move(reply), channel_);
   };
   events.connected = [this](std::vector<std::string> nspaces, bool are_connected) {
     asio::post(loop_, [this, report = channel::report::Connected{std::move(nspaces), are_connected}] {
@@ -201,7 +208,20 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
     return;
   }
   if (channel::is_of_job(type)) return receive_for_job(type, bytes, std::move(reply));
+  receive_for_reader(type, bytes, std::move(reply));
+}
+
+/// What a process or tool of this node pulls.
+void Daemon::receive_for_reader(channel::MessageType type, const std::string& bytes, channel::Reply reply) {
+  if (type == channel::MessageType::pulled) {
+    if (const auto read = channel::decode<channel::order::Pulled>(bytes))
+      host::deliver_output({read->to, read->source, read->stream}, read->bytes,
+                           [reply = std::move(reply)] { reply(); });
+    return;
+  }
   reply();  // reports go to the launcher
+  if (type != channel::MessageType::pull_dropped) return;
+  if (const auto read = channel::decode<channel::order::PullDropped>(bytes)) host::tell_dropped(read->name);
 }
 
 /// An order whose reply says more than that it has come keeps the reply.
@@ -211,6 +231,10 @@ void Daemon::receive_for_job(channel::MessageType type, const std::string& bytes
     case channel::MessageType::input:
       if (const auto read = channel::decode<order::Input>(bytes))
         job_at(read->nspace).write_input(read->bytes, std::move(reply));
+      return;
+    case channel::MessageType::pushed:
+      if (const auto read = channel::decode<order::Pushed>(bytes))
+        job_at(read->nspace).push_input(*read, std::move(reply));
       return;
     case channel::MessageType::signal:
       reply();

@@ -47,6 +47,7 @@ class Daemon {
   // Orders of the launcher.
   void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void receive_for_job(channel::MessageType type, const std::string& bytes, channel::Reply reply);
+  void receive_for_reader(channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void launch(std::uint32_t from, const channel::order::Launch& launch, const std::string& bytes);
   JobHere& job_at(const std::string& nspace);
 

@@ -37,7 +37,8 @@ JobHere::JobHere(Place& place, std::string nspace, std::function<void()> over)
                              },
                              [this] { step(JobEvent::settled); }})),
       output_pipes_(place.loop, nspace_, *this, [this] { step(JobEvent::drained); }),
-      input_pipes_(place.loop, [this] { send(channel::report::InputUnwanted{nspace_}); }) {}
+      input_pipes_(place.loop, [this] { send(channel::report::InputUnwanted{nspace_}); }),
+      push_pipes_(place.loop) {}
 
 JobHere::~JobHere() {
   place_.node.remove(ranks_);
@@ -63,7 +64,7 @@ void JobHere::step(JobEvent event) {
     case JobAction::tell:
       return tell_settled();
     case JobAction::end_ranks:
-      input_pipes_.close();
+      close_input();
       return ranks_.send(SIGKILL);
     case JobAction::tell_and_end_orphans:
       tell_settled();
@@ -108,13 +109,13 @@ void JobHere::start_ranks(channel::report::Started& report) {
     throw Stop(exit_status::own_failure, messages::damaged_order());
   change_directory(launch.directory);
   output_pipes_.set_credit(io::Pipes::credit_of(table.nodes(), table.size()));
+  if (launch.pseudo_terminals) output_pipes_.use_terminals();
   ranks_.plan(launch, table, report.notes);
   ranks_.register_with(place_.server, launch.pmi);
   report.interfaces = ranks_.interfaces();
   const auto failure = ranks_.start([&](Rank rank) {
-    return node::LocalRanks::Streams{
-        launch.input.includes(rank) ? input_pipes_.connect(rank) : io::nothing_to_read(),
-        output_pipes_.connect(rank, job::Stream::out), output_pipes_.connect(rank, job::Stream::error)};
+    return node::LocalRanks::Streams{connect_input(rank), output_pipes_.connect(rank, job::Stream::out),
+                                     output_pipes_.connect(rank, job::Stream::error)};
   });
   for (const Rank rank : ranks_.all())
     if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));
@@ -122,6 +123,16 @@ void JobHere::start_ranks(channel::report::Started& report) {
   if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
   if (launch.wants_bindings)
     for (auto& line : ranks_.bindings()) report.notes.push_back(std::move(line));
+}
+
+process::Fd JobHere::connect_input(Rank rank) {
+  if (!launch_->input.includes(rank)) return io::nothing_to_read();
+  return launch_->input.is_pushed ? push_pipes_.connect(rank) : input_pipes_.connect(rank);
+}
+
+void JobHere::close_input() {
+  input_pipes_.close();
+  push_pipes_.close();
 }
 
 void JobHere::signal(int number, const std::vector<Rank>& named) {
@@ -135,6 +146,10 @@ void JobHere::write_input(const std::string& bytes, channel::Reply taken) {
   taken();
 }
 
+void JobHere::push_input(const channel::order::Pushed& input, channel::Reply taken) {
+  push_pipes_.write(input.ranks, input.bytes, input.ends, [taken = std::move(taken)] { taken(); });
+}
+
 void JobHere::end(const std::optional<job::Ending>& ending, channel::Reply gone) {
   gone_.push_back(std::move(gone));
   if (ending) place_.server.announce_end_of_job(nspace_, *ending);
@@ -145,6 +160,7 @@ void JobHere::end(const std::optional<job::Ending>& ending, channel::Reply gone)
 
 void JobHere::on_rank_ended(const job::RankEnd& ended) {
   input_pipes_.disconnect(ended.rank);
+  push_pipes_.disconnect(ended.rank);
   // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would
   // hide the reason.
   if (!place_.has_launcher) return;
@@ -158,7 +174,7 @@ void JobHere::tell_settled() {
 }
 
 void JobHere::end_orphans() {
-  input_pipes_.close();
+  close_input();
   place_.node.reap_orphans(ranks_);
   if (output_pipes_.is_drained()) step(JobEvent::drained);
 }

@@ -13,7 +13,8 @@
 #include "tools/channel/launch_order.hpp"
 #include "tools/channel/server_channel.hpp"
 #include "tools/host/server.hpp"
-#include "tools/io/input_pipes.hpp"
+#include "tools/io/input/input_pipes.hpp"
+#include "tools/io/input/push_pipes.hpp"
 #include "tools/io/pipes.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/node/node.hpp"
@@ -43,6 +44,7 @@ class JobHere final : io::Sink {
   void launch(const channel::order::Launch& launch, const std::optional<messages::Stop>& refusal = {});
   void signal(int number, const std::vector<job::Rank>& named);
   void write_input(const std::string& bytes, channel::Reply taken);
+  void push_input(const channel::order::Pushed& input, channel::Reply taken);
   void close_output(job::Stream stream) { output_pipes_.close(stream); }
   /// gone: goes out when the job has been forgotten.
   void end(const std::optional<job::Ending>& ending, channel::Reply gone);
@@ -57,6 +59,8 @@ class JobHere final : io::Sink {
   void start();
   void start_ranks(channel::report::Started& report);
   void tell_settled();
+  process::Fd connect_input(job::Rank rank);
+  void close_input();
   void end_orphans();
   void on_rank_ended(const job::RankEnd& ended);
   /// What ranks write goes to the launcher.
@@ -71,6 +75,7 @@ class JobHere final : io::Sink {
   node::LocalRanks& ranks_;
   io::Pipes output_pipes_;
   io::InputPipes input_pipes_;
+  io::PushPipes push_pipes_;
   const channel::order::Launch* launch_ = nullptr;  ///< in launch()
   std::optional<messages::Stop> refusal_;
   bool is_launched_ = false;

@@ -334,7 +334,12 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
 
 /// PMIx_server_IOF_deliver: hands bytes that a process has written to the clients of this server that pull
 /// its output.
-///   cbfunc  NULL: the call waits. Clients that do not read lose what lies above 64 MiB, with a line in the
+///   bytes   none: the stream has ended; infos may say so, too (PMIX_IOF_COMPLETE)
+///   info    for the clients; "weft.puller" and "weft.pull", as the upcall iof_pull had them: for that pull
+///           alone
+///   cbfunc  called when the bytes are in the socket or the cache (PMIX_IOF_CACHE_SIZE) of each client; a
+///           client that does not read delays that, so a host knows how much is on its way. NULL: the call
+///           waits for no client; one that does not read loses what lies above 64 MiB, with a line in the
 ///           log.
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM. Source: PMIx Standard, chapter "Server-specific interfaces".
 pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channel_t channel,
@@ -348,7 +353,9 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
     if (!infos) return PMIX_ERR_BAD_PARAM;
     const auto all = weft::as_bytes({bytes->bytes, bytes->size});
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.deliver_output({*source, channel, {all.begin(), all.end()}, std::move(*infos)}, std::move(done));
+      server.deliver_output(
+          {*source, channel, {all.begin(), all.end()}, std::move(*infos), cbfunc != nullptr},
+          std::move(done));
     });
   });
 }

@@ -207,7 +207,7 @@ void ToolServers::progress() {
 void ToolServers::on_push(Server& from, const link::Frame& frame) {
   if (frame.type == MessageType::event) from.events.deliver(frame);
   if (frame.type == MessageType::output)
-    if (const auto output = link::decode<link::Output>(frame.payload)) outputs_.deliver(*output);
+    if (auto output = link::decode<link::Output>(frame.payload)) outputs_.deliver(std::move(*output));
 }
 
 /// At the server that was the primary when it subscribed.

@@ -155,24 +155,29 @@ void ClientConnection::send(link::MessageType type, std::uint64_t tag,
   if (closed_) return;
   requests.give_back(tag);
   if (OpenRequests::is_silent(tag)) return;  // no process waits for it
-  auto frame = link::make_frame(type, tag, payload);
+  send_frame(link::make_frame(type, tag, payload), nullptr);
+}
+
+void ClientConnection::send_frame(std::vector<std::byte> frame, Sent sent) {
   if (outbox_.empty()) {
     // Nearly always the socket has room: no trip through epoll then.
-    const auto sent =
+    const auto length =
         ::send(socket_.native_handle(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent == static_cast<ssize_t>(frame.size())) return;
-    if (sent > 0) frame.erase(frame.begin(), frame.begin() + sent);
+    if (length == static_cast<ssize_t>(frame.size())) return sent ? sent(true) : void();
+    if (length > 0) frame.erase(frame.begin(), frame.begin() + length);
   }
   outbox_bytes_ += frame.size();
-  outbox_.push_back(std::move(frame));
+  outbox_.push_back({std::move(frame), std::move(sent)});
   if (outbox_.size() == 1) write_next();
 }
 
-void ClientConnection::send_push(link::MessageType type, const std::vector<std::byte>& payload) {
-  if (outbox_bytes_ + payload.size() <= most_waiting) return send(type, 0, payload);
-  if (!std::exchange(has_dropped_, true))
+void ClientConnection::send_push(link::MessageType type, const std::vector<std::byte>& payload, Sent sent) {
+  const bool has_room = outbox_bytes_ + payload.size() <= most_waiting;
+  if (has_room && !closed_) return send_frame(link::make_frame(type, 0, payload), std::move(sent));
+  if (!closed_ && !std::exchange(has_dropped_, true))
     base::warn(base::LogPart::events, "rank {} of {} (pid {}) does not read: {}s to it are dropped",
                proc.rank, link::nspace_of(proc), pid, link::to_text(type));
+  if (sent) sent(false);
 }
 
 void ClientConnection::reply(std::uint64_t tag, pmix_status_t status) {
@@ -180,17 +185,22 @@ void ClientConnection::reply(std::uint64_t tag, pmix_status_t status) {
 }
 
 void ClientConnection::write_next() {
-  asio::async_write(socket_, asio::buffer(outbox_.front()),
+  asio::async_write(socket_, asio::buffer(outbox_.front().frame),
                     [self = shared_from_this()](const std::error_code& error, std::size_t) {
                       if (error || self->closed_) return self->close();
-                      self->outbox_bytes_ -= self->outbox_.front().size();
+                      self->outbox_bytes_ -= self->outbox_.front().frame.size();
+                      const auto sent = std::move(self->outbox_.front().sent);
                       self->outbox_.pop_front();
-                      if (self->outbox_bytes_ <= most_waiting / 2 && std::exchange(self->is_held_, false))
-                        self->read_header();
-                      if (!self->outbox_.empty()) return self->write_next();
-                      self->has_dropped_ = false;
-                      if (self->has_read_all_) self->close();
+                      self->on_written();
+                      if (sent) sent(true);  // last: it may send more
                     });
+}
+
+void ClientConnection::on_written() {
+  if (outbox_bytes_ <= most_waiting / 2 && std::exchange(is_held_, false)) read_header();
+  if (!outbox_.empty()) return write_next();
+  has_dropped_ = false;
+  if (has_read_all_) close();
 }
 
 void ClientConnection::close() {
@@ -203,6 +213,10 @@ void ClientConnection::close() {
   if (const int fd = socket_.release(ignored); !ignored) ::close(fd);
   write_limit_.cancel();
   const auto self = shared_from_this();
+  std::vector<Sent> unsent;
+  for (auto& each : outbox_)
+    if (each.sent) unsent.push_back(std::move(each.sent));
+  for (const auto& sent : unsent) sent(false);
   owner_.on_closed(self);
   for (const auto& then : std::exchange(when_closed_, {})) then();
 }

@@ -64,7 +64,12 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   /// is read until half of that has gone.
   static constexpr std::size_t most_waiting = std::size_t{64} << 20;
   /// Not a reply: dropped beyond most_waiting. The first time that is said in the log.
-  void send_push(link::MessageType type, const std::vector<std::byte>& payload);
+  void send_push(link::MessageType type, const std::vector<std::byte>& payload) {
+    send_push(type, payload, nullptr);
+  }
+  /// sent: true: it is in the socket; false: dropped, or the connection has ended. Once, perhaps at once.
+  using Sent = std::function<void(bool is_sent)>;
+  void send_push(link::MessageType type, const std::vector<std::byte>& payload, Sent sent);
   void send_event(const std::vector<std::byte>& payload) { send_push(link::MessageType::event, payload); }
   /// The reply to a request that carries nothing but how it ended.
   void reply(std::uint64_t tag, pmix_status_t status);
@@ -106,7 +111,9 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void read_rest(std::size_t bytes);
   void hand_over();
   bool guarded(const std::function<void()>& work);
+  void send_frame(std::vector<std::byte> frame, Sent sent);
   void write_next();
+  void on_written();
   void on_read_end();
 
   Socket socket_;
@@ -116,7 +123,11 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   std::vector<std::function<void()>> when_closed_;
   std::array<std::byte, link::frame_header_bytes> front_{};
   link::Frame frame_{};
-  std::deque<std::vector<std::byte>> outbox_;
+  struct Outgoing {
+    std::vector<std::byte> frame;
+    Sent sent;
+  };
+  std::deque<Outgoing> outbox_;
   std::size_t outbox_bytes_ = 0;
   bool has_dropped_ = false;  ///< since its outbox was last empty
   bool is_held_ = false;      ///< its requests wait until it has read replies

@@ -17,7 +17,7 @@ PROGRAM = os.environ["UNDER_WEFTRUN"]
 class Column(unittest.TestCase):
     def check(self, *options):
         page = dict(re.findall(r"^\| `(PMIx_\w+)` \| [^|]* \| [^|]* \| ([^|]*) \|$", PAGE.read_text(encoding="utf-8"), re.M))
-        done = run(*options, "-n", "1", PROGRAM)
+        done = run(*options, "--stdin", "push", "-n", "1", PROGRAM)
         self.assertEqual(done.returncode, 0, done.stderr)
         told = dict(line.split() for line in done.stdout.decode().splitlines())
         self.assertGreater(len(told), 15)

@@ -31,6 +31,13 @@ void take_cores_each(S& s, G& g) {
   s.options.sets_openmp = true;
 }
 
+void take_tags(S& s, G& g) {
+  if (!g.value.empty() && g.value != "rank" && g.value != "host")
+    refuse(fmt::format("{} '{}' is unknown; it can be rank or host", g.option, g.value));
+  s.options.tags.rank = true;
+  s.options.tags.host |= g.value == "host";
+}
+
 void take_processors(S& s, G& g) {
   std::string complaint;
   const auto processors = placement::read_processor_list(g.value, complaint);
@@ -112,15 +119,19 @@ constexpr Option table[] = {
     {"--report-bindings", "", Topic::placement, "Say on standard error where each rank is bound",
      [](S& s, G&) { s.options.report_bindings = true; }},
 
-    {"--tag-output", "", Topic::output, "Start each line of output with [rank]",
-     [](S& s, G&) { s.options.tags.rank = true; }},
+    {"--tag-output", "[=WHAT]", Topic::output, "Start each line of output with [rank], or =host: [host:rank]",
+     take_tags},
     {"--timestamp-output", "", Topic::output, "Start each line of output with the time",
      [](S& s, G&) { s.options.tags.time = true; }},
     {"--merge-stderr-to-stdout", "", Topic::output, "Ranks write standard error to their standard output",
      [](S& s, G&) { s.options.merges_errors = true; }},
+    {"--pty", "", Topic::output, "Ranks write to pseudo-terminals: programs put out each line at once",
+     [](S& s, G&) { s.options.pseudo_terminals = true; }},
     {"--output-dir", "DIR", Topic::output, "Write DIR/rank.<r>.out and .err instead of forwarding",
      [](S& s, G& g) { s.options.output_directory = g.value; }},
-    {"--stdin", "RANK", Topic::output, "Which rank reads standard input (default 0); also: all, none",
+    {"--stdin", "RANK", Topic::output,
+     "Which rank reads standard input (default 0); also: all, none; push, push:RANK: what processes and "
+     "tools push",
      [](S& s, G& g) { s.options.input = input_target(g.value); }},
     {"-q, --quiet", "", Topic::output, "Say nothing about how the job went; the exit status tells",
      [](S& s, G&) { s.options.quiet = true; }},

@@ -32,18 +32,18 @@ struct Given {
 enum class Topic { program, nodes, placement, output, job, service };
 
 struct Option {
-  std::string_view names;   ///< "-n, --np"; each long one may have a single dash, too
-  std::string_view values;  ///< as --help names them: "N", "NAME VALUE", "[=NAME]" where it may be
-                            ///< left out; empty: none
-  Topic topic;              ///< all but `program` speak of the whole job
+  std::string_view names;  ///< "-n, --np"; each long one may have a single dash, too
+  std::string_view
+      values;   ///< as --help names them: "N", "NAME VALUE"; "[=WHAT]": it may have one; empty: none
+  Topic topic;  ///< all but `program` speak of the whole job
   std::string_view help;
   void (*take)(Section& section, const Given& given);
   bool may_repeat = false;
 
-  bool has_value() const noexcept { return !values.empty(); }
+  bool has_value() const noexcept { return !is_flag(); }
+  bool may_have_value() const noexcept { return values.starts_with('['); }
   bool has_two_values() const noexcept { return values.find(' ') != std::string_view::npos; }
-  bool is_flag() const noexcept { return values.empty(); }
-  bool may_lack_value() const noexcept { return values.starts_with('['); }
+  bool is_flag() const noexcept { return values.empty() || may_have_value(); }
 };
 
 std::span<const Option> all_options() noexcept;

@@ -69,7 +69,10 @@ struct Options {
   std::optional<std::chrono::milliseconds> limit;  ///< --timeout
   bool report_bindings = false;
   io::OutputTags tags;
-  bool merges_errors = false;  ///< --merge-stderr-to-stdout
+  bool merges_errors = false;     ///< --merge-stderr-to-stdout
+  bool pseudo_terminals = false;  ///< --pty
+  /// Of a spawned job: what it writes before its parent pulls is kept for the parent.
+  bool keeps_output = false, keeps_errors = false;
   bool quiet = false;
   bool verbose = false;
   ServiceOptions service;

@@ -213,7 +213,6 @@ constexpr Foreign foreign_options[] = {
     {"gpus", srun, say::to_slurm},
     {"exclusive", srun, say::to_slurm},
     {"overlap", srun, "leave it out: weftrun is one step that has all of the allocation"},
-    {"pty", srun, say::nothing},
 };
 
 struct Word {

@@ -82,11 +82,10 @@ class Reader {
     if (option == nullptr) return read_short_form(name, word);
     Given given{name, {}, {}};
     if (option->is_flag()) {
-      if (equals < word.size()) refuse(fmt::format("{} takes no value", name));
+      if (equals < word.size() && !option->may_have_value()) refuse(fmt::format("{} takes no value", name));
+      if (equals < word.size()) given.value = checked(name, word.substr(equals + 1));
     } else {
-      given.value = equals < word.size()       ? checked(name, word.substr(equals + 1))
-                    : option->may_lack_value() ? std::string()
-                                               : next_word(*option, name);
+      given.value = equals < word.size() ? checked(name, word.substr(equals + 1)) : next_word(*option, name);
       if (option->has_two_values()) given.second = next_word(*option, name);
     }
     take(*option, given);

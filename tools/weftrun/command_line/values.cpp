@@ -139,12 +139,17 @@ void read_display(const std::string& text, Options& options) {
 }
 
 job::InputTarget input_target(const std::string& text) {
-  if (text == "all") return {job::InputTarget::Kind::all, Rank{0}};
-  if (text == "none") return {job::InputTarget::Kind::none, Rank{0}};
-  const auto rank = whole_number(text);
+  using Kind = job::InputTarget::Kind;
+  constexpr std::string_view push = "push";
+  if (text == "all") return {Kind::all, Rank{0}};
+  if (text == "none") return {Kind::none, Rank{0}};
+  if (text == push) return {Kind::all, Rank{0}, true};
+  const bool is_pushed = text.starts_with("push:");
+  const auto rank = whole_number(is_pushed ? text.substr(push.size() + 1) : text);
   if (!rank)
-    refuse(fmt::format("--stdin '{}' is unknown; it can be all, none or the number of a rank", text));
-  return {job::InputTarget::Kind::one, Rank{*rank}};
+    refuse(fmt::format(
+        "--stdin '{}' is unknown; it can be all, none, the number of a rank, push or push:RANK", text));
+  return {Kind::one, Rank{*rank}, is_pushed};
 }
 
 std::chrono::milliseconds time_limit(const std::string& text) {

@@ -83,25 +83,39 @@ host::Server::Events Ground::events_of_server() {
       jobs.on_connected(nspaces, are_connected);
     });
   };
+  jobs.streams().take_calls(events);
   return events;
 }
 
+/// A daemon with readers of output stays until the output is written.
 void Ground::dismiss() {
-  if (cluster_) cluster_->dismiss();
+  if (cluster_ && !setup_.jobs.streams().has_far_readers()) cluster_->dismiss();
 }
 
 void Ground::finish() {
-  cluster_ ? cluster_->finish(leaving_time) : setup_.watcher.on_all_exited();
+  if (!cluster_) return setup_.watcher.on_all_exited();
+  if (setup_.jobs.streams().has_far_readers()) cluster_->dismiss();
+  cluster_->finish(leaving_time);
+}
+
+RunningJobs::Reply Ground::answer_to(std::uint32_t node, std::uint64_t number) {
+  return [this, node, number](const job::Result& result) { cluster_->answer(node, number, result); };
 }
 
 void Ground::on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) {
-  setup_.jobs.spawn(node, request, [this, node, number](const job::Result& result) {
-    cluster_->answer(node, number, result);
-  });
+  setup_.jobs.spawn(node, request, answer_to(node, number));
 }
 
 void Ground::on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) {
   cluster_->answer(node, number, setup_.jobs.control(request));
+}
+
+void Ground::on_pull(std::uint32_t node, std::uint64_t number, const job::PullRequest& request) {
+  setup_.jobs.streams().pull(node, request, answer_to(node, number));
+}
+
+void Ground::on_push(std::uint32_t node, std::uint64_t number, const job::PushRequest& request) {
+  setup_.jobs.streams().push(node, request, answer_to(node, number));
 }
 
 void Ground::on_connected(const std::vector<std::string>& nspaces, bool are_connected) {

@@ -66,7 +66,10 @@ class Ground final : cluster::ClusterWatcher {
   void on_all_exited() override { setup_.watcher.on_all_exited(); }
   void on_spawn(std::uint32_t node, std::uint64_t number, const job::SpawnRequest& request) override;
   void on_control(std::uint32_t node, std::uint64_t number, const job::ControlRequest& request) override;
+  void on_pull(std::uint32_t node, std::uint64_t number, const job::PullRequest& request) override;
+  void on_push(std::uint32_t node, std::uint64_t number, const job::PushRequest& request) override;
   void on_connected(const std::vector<std::string>& nspaces, bool are_connected) override;
+  RunningJobs::Reply answer_to(std::uint32_t node, std::uint64_t number);
 
   const Setup setup_;
   host::ServerIdentity identity_;

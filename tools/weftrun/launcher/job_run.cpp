@@ -121,6 +121,7 @@ void JobRun::abandon() {
 void JobRun::drain() {
   grace_.cancel();
   input_->close();
+  output_.drain();
   if (has_ranks_here()) node_->reap_orphans(*local_);  // they may hold the output pipes open
   dismiss(job_.ending());
   server_->announce_end_of_job(launch_.nspace, job_.ending());
@@ -136,6 +137,7 @@ void JobRun::dismiss(const std::optional<job::Ending>& ending) {
 }
 
 void JobRun::leave() {
+  place_.streams.remove(launch_.nspace);
   if (local_ != nullptr)
     node_->remove(*local_);
   else if (server_ != nullptr)

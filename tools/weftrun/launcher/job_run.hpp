@@ -12,13 +12,14 @@
 
 #include "tools/cluster/cluster.hpp"
 #include "tools/host/server.hpp"
-#include "tools/io/input.hpp"
+#include "tools/io/input/input.hpp"
 #include "tools/io/output.hpp"
 #include "tools/jobs/job.hpp"
 #include "tools/node/node.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/launcher/grace_timer.hpp"
+#include "tools/weftrun/launcher/standard_io.hpp"
 #include "tools/weftrun/launcher/user_run.hpp"
 #include "tools/weftrun/plan/launch_message.hpp"
 #include "tools/weftrun/plan/plan.hpp"
@@ -49,6 +50,7 @@ class JobRun final : cluster::FarRanksWatcher {
     asio::io_context& loop;
     UserRun& run;  ///< that the job is of
     JobRunWatcher& watcher;
+    StandardIo& streams;
   };
   /// Throws Stop: its files cannot be made.
   JobRun(const Place& place, const Options& options, const Plan& plan, const JobName& name = {});
@@ -94,8 +96,12 @@ class JobRun final : cluster::FarRanksWatcher {
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
                                  const channel::order::Launch& launch);
+  io::Output::Settings output_settings(const Options& options, const JobName& name) const;
   bool has_ranks_here() const { return plan_.own && !table_.ranks_on(*plan_.own).empty(); }
   void start_own_ranks();
+  void make_input();
+  io::PushedInput::Others push_to_others();
+  std::optional<std::uint32_t> far_node_of(job::Rank rank) const;
   void tell_if_all_run();
   bool is_before_its_end() const noexcept {
     return job_.state() == jobs::State::starting || job_.state() == jobs::State::running;
@@ -144,7 +150,8 @@ class JobRun final : cluster::FarRanksWatcher {
   node::LocalRanks* local_ = nullptr;  // of node_; null: weftrun has no node. Perhaps without a rank
   host::Server* server_ = nullptr;
   cluster::Cluster* cluster_ = nullptr;
-  cluster::FarRanks* far_ = nullptr;  // of cluster_; null: it runs on this node alone
+  cluster::FarRanks* far_ = nullptr;             // of cluster_; null: it runs on this node alone
+  std::optional<io::PushedInput> pushed_input_;  // null: its input is weftrun's
   std::optional<io::Input> input_;
   GraceTimer time_, grace_, hold_;
   std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them

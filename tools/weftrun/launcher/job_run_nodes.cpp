@@ -36,12 +36,13 @@ void JobRun::on_output(channel::report::Output report, channel::Reply written) {
 }
 
 void JobRun::on_own_rank_ended(const job::RankEnd& ended) {
-  input_->disconnect(ended.rank);
   on_ended(ended);
   output_.check_room(ended.rank);
 }
 
 void JobRun::on_ended(const job::RankEnd& ended) {
+  input_->disconnect(ended.rank);
+  place_.streams.lose_process({launch_.nspace, ended.rank});
   carry_out(job_.rank_ended(ended));
 }
 
@@ -69,7 +70,11 @@ void JobRun::on_other_pmix(std::uint32_t node, const std::string& file) {
 
 void JobRun::on_node_lost(std::uint32_t node, const std::string& line) {
   input_->disconnect_node(node);
-  for (const Rank rank : table_.ranks_on(node)) output_.close_far(rank);
+  place_.streams.lose_node(node);
+  for (const Rank rank : table_.ranks_on(node)) {
+    output_.close_far(rank);
+    place_.streams.lose_process({launch_.nspace, rank});
+  }
   carry_out(job_.node_lost(node, line));
 }
 

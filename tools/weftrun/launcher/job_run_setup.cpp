@@ -24,6 +24,16 @@ jobs::Job::Plan JobRun::plan_of(const Options& options, const Plan& plan,
   return out;
 }
 
+io::Output::Settings JobRun::output_settings(const Options& options, const JobName& name) const {
+  io::Output::Settings out{launch_.nspace, options.output_directory, options.tags};
+  out.ranks_here = plan_.own ? table_.ranks_on(*plan_.own).size() : 0;
+  out.ranks = table_.size();
+  out.has_terminals = options.pseudo_terminals;
+  if (name.parent) out.kept = {*name.parent, options.keeps_output, options.keeps_errors};
+  out.host_of = [this](Rank rank) { return plan_.nodes[table_.node_of(rank)].name; };
+  return out;
+}
+
 JobRun::JobRun(const Place& place, const Options& options, const Plan& plan, const JobName& name)
     : place_(place),
       plan_(plan),
@@ -33,9 +43,7 @@ JobRun::JobRun(const Place& place, const Options& options, const Plan& plan, con
       table_(plan_.distribution),
       launch_(launch_message(options, plan_, table_, place.run.surroundings(), name)),
       job_(plan_of(options, plan_, launch_), table_),
-      output_(place_.loop, place_.run.terminal(),
-              {launch_.nspace, options.output_directory, options.tags,
-               plan_.own ? table_.ranks_on(*plan_.own).size() : 0},
+      output_(place_.loop, {place_.run.terminal(), place_.streams.pulls()}, output_settings(options, name),
               [this](const std::string& file, int error) { on_output_lost(file, error); }),
       time_(place_.loop),
       grace_(place_.loop),
@@ -75,6 +83,17 @@ void JobRun::add_to(cluster::Cluster& cluster) {
 
 void JobRun::begin() {
   for (const auto& note : notes_on_variables(launch_)) place_.run.console().print(note);
+  make_input();
+  if (limit_) time_.start(*limit_, [this] { on_time_up(*limit_); });
+}
+
+void JobRun::make_input() {
+  if (launch_.input.is_pushed) {
+    pushed_input_.emplace(place_.loop, launch_.input, table_.size(), push_to_others(), launch_.parent);
+    place_.streams.add(launch_.nspace, *pushed_input_);
+    input_.emplace(place_.loop, *pushed_input_);
+    return;
+  }
   io::Input::Others others;
   for (std::uint32_t r = 0; r < table_.size(); ++r) {
     const auto node = table_.node_of(Rank{r});
@@ -84,7 +103,19 @@ void JobRun::begin() {
     far_->send_input(node, bytes, std::move(taken));
   };
   input_.emplace(place_.loop, launch_.input, table_.size(), std::move(others), place_.run.input());
-  if (limit_) time_.start(*limit_, [this] { on_time_up(*limit_); });
+}
+
+std::optional<std::uint32_t> JobRun::far_node_of(Rank rank) const {
+  const auto node = table_.node_of(rank);
+  return node == plan_.own ? std::nullopt : std::optional(node);
+}
+
+io::PushedInput::Others JobRun::push_to_others() {
+  return {[this](Rank rank) { return far_node_of(rank); },
+          [this](std::uint32_t node, std::vector<Rank> ranks, const std::string& bytes, bool ends,
+                 std::function<void()> taken) {
+            far_->push_input(node, {launch_.nspace, std::move(ranks), bytes, ends}, std::move(taken));
+          }};
 }
 
 void JobRun::start(bool needs_contacts) {

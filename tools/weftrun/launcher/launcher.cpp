@@ -13,8 +13,9 @@
 namespace weft::weftrun {
 namespace {
 
-RunningJobs::Place place_of(asio::io_context& loop, const Plan& plan, RunningJobsWatcher& watcher) {
-  return {loop, plan, watcher};
+RunningJobs::Place place_of(asio::io_context& loop, const Plan& plan, RunningJobsWatcher& watcher,
+                            std::function<void(const std::string& line)> say) {
+  return {loop, plan, watcher, std::move(say)};
 }
 
 }  // namespace
@@ -25,7 +26,8 @@ Launcher::Launcher(const process::Spawner& spawner, const Options& options, cons
       plan_(plan),
       release_(std::move(release)),
       transport_(std::move(transport)),
-      jobs_(place_of(loop_, plan, *this)),
+      jobs_(place_of(loop_, plan, *this,
+                     [this](const std::string& line) { run_->console().print_result(line); })),
       run_(std::make_shared<UserRun>(loop_, options, Surroundings::own(), UserRun::Streams(), jobs_)) {}
 
 int Launcher::run() {

@@ -34,11 +34,16 @@ pmix_status_t status_of_start(int exit_code) noexcept {
 
 }  // namespace
 
+RunningJobs::RunningJobs(const Place& place)
+    : place_(place), streams_(place.loop, place.say, [this] {
+        for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].job->on_written();
+      }) {}
+
 JobRun& RunningJobs::add_first(std::shared_ptr<UserRun> run) {
   auto& entry = jobs_.emplace_back();
   JobRunWatcher& watcher = *this;  // a base that make_unique may not see
   entry.job =
-      std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher}, run->options(), place_.plan);
+      std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, run->options(), place_.plan);
   entry.run = std::move(run);
   return *entry.job;
 }
@@ -47,6 +52,7 @@ void RunningJobs::serve(host::Server& server, node::Node* node, cluster::Cluster
   server_ = &server;
   node_ = node;
   cluster_ = cluster;
+  streams_.serve(cluster);
 }
 
 template <class Act>
@@ -190,7 +196,7 @@ void RunningJobs::start_spawned(const std::shared_ptr<UserRun>& run, const job::
 RunningJobs::Entry RunningJobs::make(const std::shared_ptr<UserRun>& run, const Options& options,
                                      const Plan& plan, std::optional<job::ProcessName> parent) {
   JobRunWatcher& watcher = *this;
-  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher}, options, plan,
+  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, options, plan,
                                       JobName{++last_number_, parent});
   try {
     if (node_ != nullptr) job->plan_here(*node_);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tools/weftrun/launcher/job_run.hpp"
+#include "tools/weftrun/launcher/standard_io.hpp"
 #include "tools/weftrun/launcher/user_run.hpp"
 #include "tools/weftrun/plan/spawn_plan.hpp"
 
@@ -39,8 +40,12 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
     asio::io_context& loop;
     const Plan& plan;  ///< of all nodes; with ranks: of the first job
     RunningJobsWatcher& watcher;
+    std::function<void(const std::string& line)> say;  ///< about no run
   };
-  explicit RunningJobs(const Place& place) : place_(place) {}
+  explicit RunningJobs(const Place& place);
+
+  /// The standard streams of all jobs, for processes and tools that want them.
+  StandardIo& streams() noexcept { return streams_; }
 
   /// The job that the process was started for; its caller sets it up. Throws Stop.
   JobRun& add_first(std::shared_ptr<UserRun> run);
@@ -116,6 +121,7 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   void forget(const std::string& nspace);
 
   const Place place_;
+  StandardIo streams_;
   host::Server* server_ = nullptr;
   node::Node* node_ = nullptr;
   cluster::Cluster* cluster_ = nullptr;

@@ -78,6 +78,7 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   launch.core_lists = plan.core_lists;
   launch.sets_openmp = options.sets_openmp;
   launch.merges_errors = options.merges_errors;
+  launch.pseudo_terminals = options.pseudo_terminals;
   launch.one_machine = plan.one_machine;
   launch.wants_bindings = options.report_bindings || options.verbose;
   launch.is_recoverable = options.on_failure == OnFailure::go_on;

@@ -94,13 +94,16 @@ Options spawn_options(const job::SpawnRequest& request, const SpawningRun& run,
   }
   if (!out.rank_file.empty() || out.virtual_nodes) refuse("a spawned job has no nodes of its own");
   out.oversubscribe = request.may_oversubscribe.value_or(run.plan.may_oversubscribe || of_run.oversubscribe);
-  out.input.kind = job::InputTarget::Kind::none;
+  if (!out.input.is_pushed) out.input.kind = job::InputTarget::Kind::none;
+  out.keeps_output = request.keeps_output;
+  out.keeps_errors = request.keeps_errors;
   out.pmi = of_run.pmi;
   // Ranks of the parent's job have the first cores.
   if (out.mapping.bind == job::BindTo::automatic) out.mapping.bind = job::BindTo::none;
   if (out.processors.empty()) out.processors = of_run.processors;
   out.tags.rank |= of_run.tags.rank;
   out.tags.time |= of_run.tags.time;
+  out.tags.host |= of_run.tags.host;
   out.quiet = of_run.quiet;
   out.verbose = of_run.verbose;
   return out;

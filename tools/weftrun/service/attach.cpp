@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "tools/io/input.hpp"
+#include "tools/io/input/input.hpp"
 #include "tools/messages/json.hpp"
 #include "tools/messages/service_messages.hpp"
 #include "tools/messages/stop.hpp"

@@ -17,8 +17,9 @@ namespace {
 
 namespace exit_status = messages::exit_status;
 
-RunningJobs::Place place_of(asio::io_context& loop, const Plan& plan, RunningJobsWatcher& watcher) {
-  return {loop, plan, watcher};
+RunningJobs::Place place_of(asio::io_context& loop, const Plan& plan, RunningJobsWatcher& watcher,
+                            Console& console) {
+  return {loop, plan, watcher, [&console](const std::string& line) { console.print_result(line); }};
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ Service::Service(const process::Spawner& spawner, const Options& options, const 
       ready_(std::move(ready)),
       terminal_(loop_, *this),
       console_(terminal_, options.quiet, options.verbose),
-      jobs_(place_of(loop_, plan, *this)),
+      jobs_(place_of(loop_, plan, *this, console_)),
       served_(loop_, jobs_,
               ServedJobs::Events{[this](const State& state) { tell(state.id, state); },
                                  [this](std::uint64_t id, const Refused& why) { tell(id, why); },

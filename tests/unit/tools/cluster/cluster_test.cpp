@@ -121,6 +121,8 @@ class ClusterTest : public ::testing::Test, ClusterWatcher {
   void on_spawn(std::uint32_t, std::uint64_t, const job::SpawnRequest&) override {}
   void on_control(std::uint32_t, std::uint64_t, const job::ControlRequest&) override {}
   void on_connected(const std::vector<std::string>&, bool) override {}
+  void on_pull(std::uint32_t, std::uint64_t, const job::PullRequest&) override {}
+  void on_push(std::uint32_t, std::uint64_t, const job::PushRequest&) override {}
 
   template <class Done>
   void run_until(Done&& done) {

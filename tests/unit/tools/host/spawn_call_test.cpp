@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The attributes of PMIx_Spawn as words of weftrun's command line.
-#include "tools/host/spawn_call.hpp"
+#include "tools/host/requests/spawn_call.hpp"
 
 #include <gtest/gtest.h>
 #include <pmix.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The standard input of ranks: whole, in its order, at the pace of the slowest.
-#include "tools/io/input_pipes.hpp"
+#include "tools/io/input/input_pipes.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

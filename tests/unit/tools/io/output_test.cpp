@@ -44,7 +44,9 @@ TEST(OutputTest, a_rank_that_gets_no_pipe_leaves_nothing_open) {
     asio::io_context loop{1};
     Quiet watcher;
     Terminal terminal(loop, watcher);
-    Output output(loop, terminal, {"job", "", {}, 2}, [](const auto&, int) {});
+    Pulls pulls(loop, {}, {[] {}, {}});
+    Output output(loop, {terminal, pulls}, {.nspace = "job", .directory = "", .ranks_here = 2, .ranks = 2},
+                  [](const auto&, int) {});
     output.connect(Rank{0});  // a rank that ends at once
     {
       const FewDescriptors limit(more);

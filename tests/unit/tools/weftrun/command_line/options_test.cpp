@@ -217,7 +217,7 @@ TEST(CommandLine, no_option_has_an_empty_value) {
     each_name(known, [&](std::string_view name) { names.emplace_back(name); });
     for (const auto& option : names) {
       const std::string expected = option + " has an empty value";
-      const auto separate = known.may_lack_value() ? option + "=" : option;
+      const auto separate = known.may_have_value() ? option + "=" : option;
       EXPECT_EQ(refusal({separate, "", "p"}).find(expected), 0U) << option;
       EXPECT_EQ(refusal({option + "=", "p"}).find(expected), 0U) << option;
     }

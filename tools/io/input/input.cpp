@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/io/input.hpp"
+#include "tools/io/input/input.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -61,7 +61,15 @@ Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size
   source_.assign(own.release());
 }
 
+Input::Input(asio::io_context& loop, PushedInput& pushed)
+    : target_{job::InputTarget::Kind::none},
+      pushed_(&pushed),
+      ended_(true),
+      source_(loop),
+      pipes_(loop, std::function<void()>()) {}
+
 process::Fd Input::connect(Rank rank) {
+  if (pushed_ != nullptr && pushed_->takes(rank)) return pushed_->connect(rank);
   if (!target_.includes(rank)) return nothing_to_read();
   return copies_ ? pipes_.connect(rank) : duplicate(given_);
 }
@@ -72,6 +80,7 @@ bool Input::in_foreground() const noexcept {
 }
 
 void Input::resume() {
+  if (pushed_ != nullptr) pushed_->open();
   if (copies_) await_input();
 }
 
@@ -115,6 +124,7 @@ void Input::taken() {
 }
 
 void Input::disconnect(Rank rank) {
+  if (pushed_ != nullptr) pushed_->disconnect(rank);
   if (copies_) pipes_.disconnect(rank);
 }
 
@@ -128,6 +138,7 @@ void Input::close_if_unwanted() {
 }
 
 void Input::close() {
+  if (pushed_ != nullptr) pushed_->close();
   pipes_.close();
   end();
 }

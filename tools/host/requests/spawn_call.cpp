@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/host/spawn_call.hpp"
+#include "tools/host/requests/spawn_call.hpp"
 
 #include <pmix.h>
 
@@ -49,6 +49,12 @@ constexpr Row table[] = {
     {PMIX_TIMESTAMP_OUTPUT, Kind::flag, "--timestamp-output"},
     {PMIX_MERGE_STDERR_STDOUT, Kind::flag, "--merge-stderr-to-stdout"},
     {PMIX_OUTPUT_TO_DIRECTORY, Kind::text, "--output-dir"},
+    {PMIX_IOF_TAG_OUTPUT, Kind::flag, "--tag-output"},
+    {PMIX_IOF_RANK_OUTPUT, Kind::flag, "--tag-output"},
+    {PMIX_IOF_TIMESTAMP_OUTPUT, Kind::flag, "--timestamp-output"},
+    {PMIX_IOF_MERGE_STDERR_STDOUT, Kind::flag, "--merge-stderr-to-stdout"},
+    {PMIX_IOF_OUTPUT_TO_DIRECTORY, Kind::text, "--output-dir"},
+    {PMIX_SPAWN_PTY, Kind::flag, "--pty"},
     {PMIX_REPORT_BINDINGS, Kind::flag, "--report-bindings"},
     {PMIX_JOB_RECOVERABLE, Kind::flag, "--on-failure", "continue"},
     {PMIX_JOB_CONTINUOUS, Kind::flag, "--on-failure", "continue"},
@@ -66,8 +72,6 @@ constexpr Row table[] = {
     {PMIX_WDIR_USER_SPECIFIED, Kind::ignored},
     {PMIX_SET_SESSION_CWD, Kind::ignored},
     {PMIX_ENVARS_HARVESTED, Kind::ignored},
-    {PMIX_FWD_STDOUT, Kind::ignored},
-    {PMIX_FWD_STDERR, Kind::ignored},
     {PMIX_FWD_STDDIAG, Kind::ignored},
     {PMIX_ABORT_NON_ZERO_TERM, Kind::ignored},
 };
@@ -99,6 +103,30 @@ std::optional<std::uint32_t> number_of(const pmix_value_t& value) {
 std::optional<std::string> written_number(const pmix_value_t& value) {
   const auto number = number_of(value);
   return number ? std::optional(std::to_string(*number)) : std::nullopt;
+}
+
+/// A rank, or that of a process; PMIX_RANK_WILDCARD: all.
+std::optional<pmix_rank_t> rank_of(const pmix_value_t& value) {
+  if (value.type == PMIX_PROC_RANK) return value.data.rank;
+  if (value.type == PMIX_PROC && value.data.proc != nullptr) return value.data.proc->rank;
+  if (value.type == PMIX_UINT32) return value.data.uint32;
+  return std::nullopt;
+}
+
+/// Ranks that the parent is going to push to, as words. Nothing: the value is none.
+std::optional<Words> pushes_to(const pmix_value_t& value) {
+  if (const auto truth = truth_of(value)) return *truth ? Words{"--stdin", "push"} : Words();
+  const auto rank = rank_of(value);
+  if (!rank) return std::nullopt;
+  return Words{"--stdin", *rank == PMIX_RANK_WILDCARD ? "push" : "push:" + std::to_string(*rank)};
+}
+
+/// A rank that is named counts more than that there are pushes at all.
+void set_pushes(const Words& pushes, bool names_rank, Words& words) {
+  const auto before = std::find(words.begin(), words.end(), "--stdin");
+  if (before != words.end() && !names_rank) return;
+  if (before != words.end()) words.erase(before, before + 2);
+  words.insert(words.end(), pushes.begin(), pushes.end());
 }
 
 /// False: the value is none of this kind.
@@ -173,6 +201,17 @@ class Infos {
     if (key == PMIX_NO_OVERSUBSCRIBE) {
       const auto truth = truth_of(info.value);
       if (truth) request_.may_oversubscribe = !*truth;
+      return truth ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    }
+    if (key == PMIX_FWD_STDIN || key == PMIX_STDIN_TGT) {
+      const auto pushes = pushes_to(info.value);
+      const bool names_rank = key == PMIX_STDIN_TGT || !truth_of(info.value);
+      if (pushes) set_pushes(*pushes, names_rank, words_);
+      return pushes ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    }
+    if (key == PMIX_FWD_STDOUT || key == PMIX_FWD_STDERR) {
+      const auto truth = truth_of(info.value);
+      (key == PMIX_FWD_STDOUT ? request_.keeps_output : request_.keeps_errors) |= truth.value_or(false);
       return truth ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     }
     const auto* row =

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/host/control_call.hpp"
+#include "tools/host/requests/control_call.hpp"
 
 #include <pmix.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "tools/host/requests/process_names.hpp"
 
 namespace weft::host {
 namespace {
@@ -76,22 +76,8 @@ pmix_status_t read_control_call(const pmix_proc_t& from, const pmix_proc_t targe
                                 const pmix_info_t directives[], std::size_t directives_count,
                                 job::ControlRequest& out) {
   out.from = {std::string(from.nspace, ::strnlen(from.nspace, PMIX_MAX_NSLEN)), job::Rank{from.rank}};
-  std::map<std::string, std::optional<std::vector<job::Rank>>> ranks;  // nothing: all
-  for (std::size_t i = 0; i < count && targets != nullptr; ++i) {
-    std::string nspace(targets[i].nspace, ::strnlen(targets[i].nspace, PMIX_MAX_NSLEN));
-    auto& of_job = ranks.try_emplace(std::move(nspace), std::vector<job::Rank>()).first->second;
-    if (targets[i].rank == PMIX_RANK_WILDCARD)
-      of_job.reset();
-    else if (of_job)
-      of_job->push_back(job::Rank{targets[i].rank});
-  }
-  if (ranks.empty()) ranks.emplace(out.from.nspace, std::nullopt);
-  for (auto& [nspace, of_job] : ranks) {
-    auto list = std::move(of_job).value_or(std::vector<job::Rank>());
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-    out.targets.push_back({nspace, std::move(list)});
-  }
+  out.targets = targets_of({targets, targets == nullptr ? 0 : count});
+  if (out.targets.empty()) out.targets.push_back({out.from.nspace, {}});
   return read_action({directives, directives == nullptr ? 0 : directives_count}, out);
 }
 

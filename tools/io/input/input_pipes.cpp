@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/io/input_pipes.hpp"
+#include "tools/io/input/input_pipes.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

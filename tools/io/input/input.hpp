@@ -4,7 +4,7 @@
 // If one rank, of this node, reads, and not from a terminal, it inherits the descriptor, so that the bytes
 // that it does not read are left for the next command of a script. Otherwise this process reads and copies,
 // at the pace of the slowest reader, a few buffers ahead of it; a terminal is copied because the ranks are in
-// other process groups and may not read it.
+// other process groups and may not read it. What processes push to ranks comes in its place (PushedInput).
 #pragma once
 
 #include <unistd.h>
@@ -16,7 +16,8 @@
 #include <set>
 #include <string>
 
-#include "tools/io/input_pipes.hpp"
+#include "tools/io/input/input_pipes.hpp"
+#include "tools/io/input/pushed_input.hpp"
 #include "tools/job/input_target.hpp"
 #include "tools/process/fd.hpp"
 
@@ -35,6 +36,8 @@ class Input {
   /// stays open until close() or the end.
   Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others,
         int source = STDIN_FILENO);
+  /// The ranks read what processes push, and nothing of this process. `pushed` outlives this object.
+  Input(asio::io_context& loop, PushedInput& pushed);
 
   /// Descriptor 0 of a rank of this node; close it here once the rank has started. Throws Stop (own_failure).
   process::Fd connect(job::Rank rank);
@@ -61,7 +64,8 @@ class Input {
 
   job::InputTarget target_;
   Others others_;
-  const int given_;  ///< the descriptor
+  const int given_ = STDIN_FILENO;  ///< the descriptor
+  PushedInput* pushed_ = nullptr;
   bool copies_ = false;
   bool terminal_ = false;
   bool reading_ = false;  // a wait for input is in flight
