@@ -4,6 +4,7 @@ for something."""
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -47,8 +48,8 @@ class Requests(unittest.TestCase):
         code = ("space = init()\n"
                 "assert space.startswith('weft-'), space\n"
                 "for line in ('get_maxes', 'get_appnum', 'get_universe_size', 'finalize'): print(ask('cmd=' + line))\n")
-        self.check(speak(code), ["cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024", "cmd=appnum appnum=0",
-                                 "cmd=universe_size size=1", "cmd=finalize_ack"])
+        self.check(speak(code, 1, "-H", f"{socket.gethostname()}:3"), ["cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024", "cmd=appnum appnum=0",
+                                 "cmd=universe_size size=3", "cmd=finalize_ack"])
 
     def test_values_of_all_ranks(self):
         code = ("space = init()\n"

@@ -55,7 +55,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.offered("weftrun", "--bind-to", ""), {"none", "core", "l2cache", "l3cache", "numa", "socket", "hwthread"})
         self.assertEqual(self.offered("weftrun", "-n", "4", "--pmi", "o"), {"on", "off"})
         self.assertEqual(self.offered("weftrun", "--on-failure", ""), {"end", "continue"})
-        self.assertEqual(self.offered("weftrun", "--stdin", ""), {"all", "none"})
+        self.assertEqual(self.offered("weftrun", "--stdin", ""), {"all", "none", "push"})
         self.assertEqual(self.offered("weftrun", "-x", "IN_THE_ENV"), {"IN_THE_ENVIRONMENT"})
         self.assertEqual(self.offered("weftrun", "--wdir", "h"), {"here"})
         self.assertEqual(self.offered("weftrun", "-n", ""), set())

@@ -130,8 +130,7 @@ constexpr Option table[] = {
     {"--output-dir", "DIR", Topic::output, "Write DIR/rank.<r>.out and .err instead of forwarding",
      [](S& s, G& g) { s.options.output_directory = g.value; }},
     {"--stdin", "RANK", Topic::output,
-     "Which rank reads standard input (default 0); also: all, none; push, push:RANK: what processes and "
-     "tools push",
+     "Which rank reads standard input (default 0), or what processes and tools push; also: all, none, push",
      [](S& s, G& g) { s.options.input = input_target(g.value); }},
     {"-q, --quiet", "", Topic::output, "Say nothing about how the job went; the exit status tells",
      [](S& s, G&) { s.options.quiet = true; }},
