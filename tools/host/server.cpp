@@ -268,7 +268,8 @@ void Server::announce_end_of_job(const std::string& nspace, const job::Ending& e
 }
 
 void Server::forget_job(const std::string& nspace) const {
-  PMIx_server_deregister_nspace(nspace.c_str(), [](pmix_status_t, void*) {}, nullptr);
+  PMIx_server_deregister_nspace(
+      nspace.c_str(), [](pmix_status_t, void*) {}, nullptr);
 }
 
 void Server::tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& process) const {

@@ -45,8 +45,7 @@ std::string in_lines(std::string_view help) {
 }
 
 std::string row(const Option& option) {
-  const auto left = fmt::format("  {}{}{}", option.names,
-                                option.is_flag() ? "" : " ", option.values);
+  const auto left = fmt::format("  {}{}{}", option.names, option.is_flag() ? "" : " ", option.values);
   const auto gap = left.size() < help_column ? std::string(help_column - left.size(), ' ')
                                              : "\n" + std::string(help_column, ' ');
   return left + gap + in_lines(option.help) + "\n";

@@ -42,8 +42,8 @@ RunningJobs::RunningJobs(const Place& place)
 JobRun& RunningJobs::add_first(std::shared_ptr<UserRun> run) {
   auto& entry = jobs_.emplace_back();
   JobRunWatcher& watcher = *this;  // a base that make_unique may not see
-  entry.job =
-      std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, run->options(), place_.plan);
+  entry.job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, run->options(),
+                                       place_.plan);
   entry.run = std::move(run);
   return *entry.job;
 }

@@ -52,9 +52,8 @@ void ServedJobs::add(std::uint64_t id, Run request, std::vector<base::Fd> descri
   if (at == jobs_here_.end() || at->second.state.state != JobState::waiting) return;
   events_.changed(at->second.state);
   at->second.patience = std::make_unique<GraceTimer>(loop_);
-  at->second.patience->start(short_wait, [this, id] {
-    jobs_here_.at(id).run->console().print_result(messages::job_waits(id));
-  });
+  at->second.patience->start(
+      short_wait, [this, id] { jobs_here_.at(id).run->console().print_result(messages::job_waits(id)); });
 }
 
 void ServedJobs::open() {
