@@ -385,7 +385,7 @@ int main(int argc, char** argv) {
   app.maxprocs = 1;
   int skips = 0;
   for (int i = 1; i < argc; ++i) {
-    char* const word = strdup(argv[i]);
+    char* const word = argv[i];
     const char* const rank = value_of(word, "only");
     if (rank != NULL) {
       skips = me.rank != (pmix_rank_t)strtoul(rank, NULL, 10);

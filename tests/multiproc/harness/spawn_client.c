@@ -141,6 +141,17 @@ static void await_end(void) {
   pthread_mutex_unlock(&lock);
 }
 
+static void forget_request(void) {
+  for (size_t i = 0; i < app_count; ++i) {
+    for (size_t j = 0; j < apps[i].ninfo; ++j) PMIX_INFO_DESTRUCT(&app_infos[i][j]);
+    apps[i].info = NULL;
+    apps[i].ninfo = 0;
+    PMIX_APP_DESTRUCT(&apps[i]);
+  }
+  for (size_t i = 0; i < info_count; ++i) PMIX_INFO_DESTRUCT(&infos[i]);
+  app_count = info_count = 0;
+}
+
 static void spawn(int blocks) {
   char nspace[PMIX_MAX_NSLEN + 1] = {0};
   pmix_status_t status = PMIX_SUCCESS;
@@ -152,7 +163,7 @@ static void spawn(int blocks) {
   fflush(stdout);
   if (is_tool) snprintf(other, sizeof other, "%s", nspace);
   repeats = 1;
-  app_count = info_count = 0;
+  forget_request();
 }
 
 static void both(pmix_proc_t procs[2]) {
@@ -282,6 +293,7 @@ static void construct(const char* name) {
   listen_to(PMIX_GROUP_MEMBER_FAILED);
   PMIX_INFO_LOAD(&how, PMIX_GROUP_NOTIFY_TERMINATION, &yes, PMIX_BOOL);
   require("PMIx_Group_construct", PMIx_Group_construct(name, procs, 2, &how, 1, &results, &count));
+  if (results != NULL) PMIX_INFO_FREE(results, count);
 }
 
 static void peers(void) {
