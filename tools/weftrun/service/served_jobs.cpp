@@ -82,8 +82,10 @@ void ServedJobs::start_waiting() {
 void ServedJobs::refuse(std::uint64_t id, const Stop& stop) {
   const auto at = jobs_here_.find(id);
   events_.refused(id, {stop.exit_code(), stop.what()});
-  ended_.push_back(
-      {id, JobState::ended, stop.exit_code(), {}, at->second.state.program, at->second.state.ranks});
+  auto state = at->second.state;
+  state.state = JobState::ended;
+  state.status = stop.exit_code();
+  remember(std::move(state));
   jobs_here_.erase(at);
   if (is_empty()) events_.none_left();
 }
@@ -98,6 +100,11 @@ void ServedJobs::signal(std::uint64_t id, int number) {
   }
   if (is_end_signal(number)) jobs_.on_end_signal(*job.run, number);
   if (is_relayed(number)) jobs_.on_relayed_signal(*job.run, number);
+}
+
+void ServedJobs::remember(State state) {
+  ended_.push_back(std::move(state));
+  if (ended_.size() > most_remembered) ended_.pop_front();
 }
 
 void ServedJobs::cancel(Job& job, int signal) {
@@ -167,8 +174,7 @@ void ServedJobs::end(std::uint64_t id, int exit_code) {
   job.descriptors.clear();
   job.state.state = JobState::ended;
   job.state.status = exit_code;
-  ended_.push_back(job.state);
-  if (ended_.size() > most_remembered) ended_.pop_front();
+  remember(job.state);
   events_.changed(job.state);
   if (is_empty()) events_.none_left();
 }

@@ -60,6 +60,7 @@ class ServedJobs {
   void tell(Job& job, JobState state, const JobRun& of);
   void start_waiting();
   void refuse(std::uint64_t id, const messages::Stop& stop);
+  void remember(State state);
   void cancel(Job& job, int signal);
   void end(std::uint64_t id, int exit_code);
 
