@@ -108,13 +108,15 @@ void Lookups::ask(const Ref& lookup, NodeNumber home, const std::vector<std::siz
   KeeperCalls::Ref call;
   calls_.send(
       home, RequestType::name_look_up, base::encode(request),
-      [this, lookup, keys](pmix_status_t status, Bytes body) {
+      [this, weak = std::weak_ptr(lookup), keys](pmix_status_t status, Bytes body) {
+        const auto asking = weak.lock();
+        if (!asking) return;
         auto reply =
             status == PMIX_SUCCESS ? base::decode<LookedUp>(body) : Result<LookedUp>(fail(Errc::not_found));
         const bool is_whole = reply && reply->seen.size() == keys.size();
-        if (!is_whole) lookup->why = status == PMIX_SUCCESS ? PMIX_ERR_UNPACK_FAILURE : status;
+        if (!is_whole) asking->why = status == PMIX_SUCCESS ? PMIX_ERR_UNPACK_FAILURE : status;
         for (std::size_t i = 0; i < keys.size(); ++i)
-          take(lookup, keys[i], is_whole ? std::move(reply->seen[i]) : SeenName{});
+          take(asking, keys[i], is_whole ? std::move(reply->seen[i]) : SeenName{});
       },
       &call);
   for (const auto at : keys)
@@ -134,16 +136,18 @@ void Lookups::wait(const Ref& lookup, std::size_t at) {
   key.id = ++last_id_;
   calls_.send(
       home, RequestType::name_look_up, base::encode(LookUpNames{key.id, lookup->looker, {key.key}, true}),
-      [this, lookup, at](pmix_status_t status, Bytes body) {
+      [this, weak = std::weak_ptr(lookup), at](pmix_status_t status, Bytes body) {
+        const auto waiting = weak.lock();
+        if (!waiting) return;
         auto reply =
             status == PMIX_SUCCESS ? base::decode<LookedUp>(body) : Result<LookedUp>(fail(Errc::not_found));
         const bool is_whole = reply && reply->seen.size() == 1;
-        if (!is_whole) lookup->why = status == PMIX_SUCCESS ? PMIX_ERR_UNPACK_FAILURE : status;
-        auto& waited = lookup->keys[at];
+        if (!is_whole) waiting->why = status == PMIX_SUCCESS ? PMIX_ERR_UNPACK_FAILURE : status;
+        auto& waited = waiting->keys[at];
         waited.call = nullptr;
         const bool is_again = is_whole && reply->seen[0].sight == Sight::none && waited.is_here_too;
-        if (is_again) return wait(lookup, at);
-        take(lookup, at, is_whole ? std::move(reply->seen[0]) : SeenName{});
+        if (is_again) return wait(waiting, at);
+        take(waiting, at, is_whole ? std::move(reply->seen[0]) : SeenName{});
       },
       &key.call);
   if (key.call && !key.call->done) key.call = nullptr;  // it has ended at once

@@ -87,6 +87,7 @@ class Lookups {
   const Places& places_;
   Keeper& keeper_;
   KeeperCalls& calls_;
+  /// What alone keeps a lookup: a lookup keeps its calls, which know it by a weak reference.
   std::list<Ref> open_;
   /// Those that wait at a keeper that is another server.
   std::unordered_multimap<std::string, std::weak_ptr<Lookup>> far_waits_;

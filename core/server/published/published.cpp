@@ -119,15 +119,17 @@ void Published::publish_next(const PublishingRef& publishing) {
   if (publishing->at == publishing->groups.size()) return published(publishing);
   calls_.send(
       publishing->groups[publishing->at].first, RequestType::name_publish, message_of(*publishing),
-      [this, publishing](pmix_status_t status, Bytes body) {
-        const auto keeper = std::exchange(publishing->call, nullptr)->keeper;
+      [this, weak = std::weak_ptr(publishing)](pmix_status_t status, Bytes body) {
+        const auto open = weak.lock();
+        if (!open) return;
+        const auto keeper = std::exchange(open->call, nullptr)->keeper;
         const auto reply = status == PMIX_SUCCESS ? base::decode<NameStatus>(body)
                                                   : Result<NameStatus>(fail(Errc::not_found));
         if (status == PMIX_SUCCESS) status = reply ? reply->status : PMIX_ERR_UNPACK_FAILURE;
-        if (status != PMIX_SUCCESS) return undo(publishing, status);
-        if (keeper == places_.self()) take_kept(publishing->groups[publishing->at].second);
-        ++publishing->at;
-        publish_next(publishing);
+        if (status != PMIX_SUCCESS) return undo(open, status);
+        if (keeper == places_.self()) take_kept(open->groups[open->at].second);
+        ++open->at;
+        publish_next(open);
       },
       &publishing->call);
 }

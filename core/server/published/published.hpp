@@ -99,7 +99,8 @@ class Published {
   Keeper keeper_;
   KeeperCalls calls_;
   Lookups lookups_;
-  std::map<std::uint64_t, PublishingRef> publishing_;  ///< by number
+  /// By number. What alone keeps them: each keeps its call, which knows it by a weak reference.
+  std::map<std::uint64_t, PublishingRef> publishing_;
   std::uint64_t last_number_ = 0;
 };
 
