@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tools/io/flow.hpp"
 #include "tools/job/standard_io.hpp"
