@@ -91,7 +91,7 @@ bool Connection::begin_reading_own() {
   const bool is_free = is_asleep_ && tasks_.empty() && !is_read_by_ask_ && watch_.can_share();
   if (!is_free || !socket_ || stopping_.load() || lost_.load()) return false;
   watch_.take_frames(false);
-  return is_read_by_ask_ = true;
+  return has_been_read_ = is_read_by_ask_ = true;
 }
 
 /// Ends when the answer is there, or the library's thread is to bring it.
@@ -227,6 +227,7 @@ bool Connection::read_or_sleep(data::Deadline deadline) {
       timeout_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
     }
     is_asleep_ = timeout_ms != 0 && !deadline;
+    has_been_read_ = is_read_by_ask_;
   }
   if (deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
@@ -238,8 +239,9 @@ bool Connection::read_or_sleep(data::Deadline deadline) {
   {
     const std::lock_guard lock(mutex_);
     is_asleep_ = false;
-    // What a thread in ask() has read came before what is in the socket.
-    may_read = woken.by_frame && !is_read_by_ask_ && tasks_.empty() && !lost_.load();
+    // A thread in ask() may have read what has woken this one; what it has handed on came before what is in
+    // the socket.
+    may_read = woken.by_frame && !has_been_read_ && tasks_.empty() && !lost_.load();
   }
   if (may_read) read_one();
   return woken.by_frame || woken.by_other;

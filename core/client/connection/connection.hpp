@@ -4,8 +4,8 @@
 // has taken progress upon itself (stop_thread) has none: whichever thread is in progress(), or waits for an
 // answer, does what it would.
 //
-// A thread that waits for an answer reads it itself while the library's thread sleeps (read_own): one thread is
-// woken then, and not two. A frame that is another's it hands to the library's thread, which goes on from
+// A thread that waits for an answer reads it itself while the library's thread sleeps (read_own): one thread
+// is woken then, and not two. A frame that is another's it hands to the library's thread, which goes on from
 // there: frames take effect in their order, and before an answer that came behind them.
 //
 // User callbacks run on the library's thread, outside all locks of ours.
@@ -159,7 +159,8 @@ class Connection {
   std::deque<std::function<void()>> tasks_;
   std::multimap<Clock::time_point, std::function<void()>> timers_;
   std::uint64_t next_tag_ = 1;
-  bool is_asleep_ = false;     ///< the thread has nothing to do
+  bool is_asleep_ = false;       ///< the thread has nothing to do
+  bool has_been_read_ = false;   ///< by a thread in ask(), since the thread went to sleep
   bool is_read_by_ask_ = false;  ///< a thread in ask() has the frames
 };
 

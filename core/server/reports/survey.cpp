@@ -53,7 +53,11 @@ MembersOf Survey::members() const {
   return [this](const FenceName& name) { return own_.members_of(name); };
 }
 
+/// Numbers that no node has taken are none.
 void Survey::finish() {
+  std::erase_if(entries_, [this](const NodeEntry& entry) {
+    return entry.state == NodeEntry::State::unknown && !cluster_.servers().is_expected(entry.node);
+  });
   then_(merged(std::move(name_), cluster_.self(), std::move(entries_), members()));
 }
 

@@ -136,6 +136,17 @@ TEST(Connection, what_does_not_wait_hears_on_the_librarys_thread) {
   }
 }
 
+TEST(Connection, the_thread_works_on_when_its_frame_has_been_read_by_another) {
+  Server server([](Server& self, const link::Frame& request) { return self.answer(request); });
+  Connection connection(std::move(server.client));
+  for (int i = 0; i < 5 * rounds; ++i) {
+    ASSERT_TRUE(ask(connection, 1));
+    std::promise<void> has_run;
+    connection.run_later([&] { has_run.set_value(); });
+    has_run.get_future().wait();
+  }
+}
+
 TEST(Connection, a_callback_asks_while_another_thread_does) {
   Server server([](Server& self, const link::Frame& request) {
     return self.push(number_in(request)) && self.answer(request);

@@ -202,6 +202,19 @@ TEST(Places, follow_what_other_servers_know) {
   EXPECT_EQ(places.keeper_of(2), 3u);
 }
 
+TEST(Places, are_on_nodes_that_are_there_from_the_start) {
+  ServerTable servers("host");
+  servers.reset(5, 6, 1, 2);  // this one came later
+  for (const NodeNumber node : {0u, 1u, 3u}) servers.add(node, "other");
+  EXPECT_EQ(servers.expected(), 4u);
+  Places places(servers);
+  for (int i = 0; i < 100; ++i) EXPECT_LT(places.home_of("service." + std::to_string(i)), 2u);
+  servers.lose(1);
+  EXPECT_EQ(places.keeper_of(1), 0u);
+  places.follow(0, 3);
+  EXPECT_EQ(places.keeper_of(0), 0u) << "a later one keeps none";
+}
+
 TEST(Places, spread_the_keys) {
   ServerTable servers("host");
   servers.reset(0, 8, 1);
