@@ -44,7 +44,7 @@ Cluster::Cluster(asio::io_context& loop, const process::Spawner& spawner, Setup 
     : loop_(loop),
       setup_(std::move(setup)),
       watcher_(watcher),
-      nodes_(setup_.hosts, setup_.own, setup_.spares),
+      nodes_(setup_.hosts, setup_.own, setup_.spares, setup_.room),
       channel_(loop, setup_.identity,
                channel::ServerChannel::Events{
                    [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,

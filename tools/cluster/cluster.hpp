@@ -46,6 +46,7 @@ class Cluster {
     host::ServerIdentity identity;     ///< of this process's server
     std::vector<std::string> hosts;    ///< of the nodes, by number
     std::size_t spares = 0;            ///< so many of them, the last, get daemons when they are wanted
+    std::size_t room = 0;              ///< for so many more, which name() makes hosts
     std::optional<std::uint32_t> own;  ///< the node of this process, which has no daemon
     launch::Agent agent;
     std::string release;  ///< "0.1.0", which each daemon has to be of
@@ -60,10 +61,15 @@ class Cluster {
   /// Starts the daemons. From here until all have connected, and until the ranks of what is launched then
   /// have been started, they have WEFT_LAUNCH_TIMEOUT seconds.
   void start();
+  /// A node that there is room for is that host. It is a spare one.
+  void name(std::uint32_t node, const std::string& host) { nodes_.name(node, host); }
   /// Daemons for spare nodes. done: each of these is connected, or lost. Not inside this call.
   void want(const std::vector<std::uint32_t>& nodes, std::function<void()> done);
   bool is_lost(std::uint32_t node) const { return nodes_.is_lost(node); }
-  bool is_spare(std::uint32_t node) const { return nodes_.is_spare(node); }
+  /// Orders reach it, or it is lost.
+  bool is_settled(std::uint32_t node) const {
+    return nodes_.is_lost(node) || nodes_.state(node) == NodeState::connected;
+  }
   /// Sends the order down the tree; after on_all_connected(). The same time. ready: this server may start
   /// ranks of its own.
   void launch(FarRanks& job, const channel::order::Launch& launch, const std::function<void()>& ready);

@@ -5,9 +5,12 @@
 
 namespace weft::cluster {
 
-Nodes::Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own, std::size_t spares)
+Nodes::Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own, std::size_t spares,
+             std::size_t room)
     : own_(own) {
   for (auto& host : hosts) nodes_.push_back({std::move(host)});
+  spares += room;
+  nodes_.resize(nodes_.size() + room);
   for (std::size_t i = nodes_.size() - spares; i < nodes_.size(); ++i) nodes_[i].state = NodeState::spare;
   counts_[static_cast<std::size_t>(NodeState::spare)] = spares;
   counts_[static_cast<std::size_t>(NodeState::starting)] = count();

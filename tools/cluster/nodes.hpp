@@ -48,8 +48,10 @@ class Nodes {
  public:
   /// hosts: by number. own: that of the launcher itself, which has no daemon. A launcher without a node has a
   /// server behind those of the nodes.
-  /// spares: so many of them, the last, have no daemon for now.
-  Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own, std::size_t spares = 0);
+  /// spares: so many of them, the last, have no daemon for now. room: so many more may come; they are spares
+  /// without a name until then.
+  Nodes(std::vector<std::string> hosts, std::optional<std::uint32_t> own, std::size_t spares = 0,
+        std::size_t room = 0);
 
   std::uint32_t servers() const noexcept { return size() + (own_ ? 0 : 1); }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -63,7 +65,7 @@ class Nodes {
   bool has_reported(std::uint32_t number) const { return nodes_[number].has_reported; }
   /// True: the state is another now.
   bool step(std::uint32_t number, NodeEvent event);
-  bool is_spare(std::uint32_t number) const { return state(number) == NodeState::spare; }
+  void name(std::uint32_t number, const std::string& host) { nodes_[number].host = host; }
 
   std::vector<std::uint32_t> daemons() const;
   /// Those that have said hello and are not lost.

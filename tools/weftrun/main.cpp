@@ -91,7 +91,7 @@ int run_launcher(LauncherOf&& launcher_of) {
 
 int serve(const Options& options, const service::ReadyPipe& ready) {
   const process::Spawner spawner;  // before anything is opened
-  const Plan plan = make_service_plan(options, context_of(options));
+  Plan plan = make_service_plan(options, context_of(options));
   return run_launcher([&](const std::string& transport) {
     return std::make_unique<service::Service>(spawner, options, plan, WEFT_VERSION, transport,
                                               [&ready] { ready.tell(); });

@@ -2,9 +2,7 @@
 #include "core/client/connection/connection.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -26,6 +24,11 @@ Result<void> Connection::send(link::MessageType type, Bytes payload) {
 }
 
 void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
+  (void)request_tagged(type, payload, std::move(reply));
+}
+
+/// Returns the tag; 0: the reply has come.
+std::uint64_t Connection::request_tagged(link::MessageType type, Bytes payload, Reply reply) {
   ensure_thread();
   std::uint64_t tag = 0;
   {
@@ -35,13 +38,16 @@ void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
       open_.emplace(tag, std::move(reply));
     }
   }
-  if (tag == 0) return reply(fail(Errc::canceled, finalized));
+  if (tag == 0) {
+    reply(fail(Errc::canceled, finalized));
+    return 0;
+  }
   Result<void> sent = fail(Errc::peer_lost, "no server");
   if (socket_ && !lost_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(send_mutex_);
     sent = link::send_frame(socket_.get(), type, tag, payload);
   }
-  if (sent) return;
+  if (sent) return tag;
   if (sent.error().code == Errc::unreachable || sent.error().code == Errc::os)
     sent = fail(Errc::peer_lost, "the server is gone", sent.error().sys);
   // The reply still comes on the thread, so that callers see one order of events. lose() may have taken it.
@@ -56,22 +62,62 @@ void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
     }
     open(fail(error));
   });
+  return tag;
 }
 
 Result<link::Frame> Connection::ask(link::MessageType type, Bytes payload) {
   return finish(start(type, payload));
 }
 
-std::future<Result<link::Frame>> Connection::start(link::MessageType type, Bytes payload) {
+Connection::Asked Connection::start(link::MessageType type, Bytes payload) {
   // Shared: a caller that gave up may be gone when the answer comes.
   auto promise = std::make_shared<std::promise<Result<link::Frame>>>();
-  request(type, payload, [promise](Result<link::Frame> frame) { promise->set_value(std::move(frame)); });
-  return promise->get_future();
+  auto answer = promise->get_future();
+  const auto tag = request_tagged(
+      type, payload, [promise](Result<link::Frame> frame) { promise->set_value(std::move(frame)); });
+  return {tag, std::move(answer)};
 }
 
-Result<link::Frame> Connection::finish(std::future<Result<link::Frame>> answer) {
-  if (!await(answer)) return fail(Errc::canceled, "the library is being finalized");
-  return answer.get();
+Result<link::Frame> Connection::finish(Asked asked) {
+  if (begin_reading_own()) read_own(asked.tag);
+  if (!await(asked.answer)) return fail(Errc::canceled, "the library is being finalized");
+  return asked.answer.get();
+}
+
+/// True: the frames are this thread's from here on, until it has read one that is not its own.
+bool Connection::begin_reading_own() {
+  if (on_thread() || is_driven_by_calls()) return false;
+  const std::lock_guard lock(mutex_);
+  const bool is_free = is_asleep_ && tasks_.empty() && !is_read_by_ask_ && watch_.can_share();
+  if (!is_free || !socket_ || stopping_.load() || lost_.load()) return false;
+  watch_.take_frames(false);
+  return is_read_by_ask_ = true;
+}
+
+/// Ends when the answer is there, or the library's thread is to bring it.
+void Connection::read_own(std::uint64_t tag) {
+  std::function<void()> rest;
+  while (!rest && is_open(tag) && !stopping_.load(std::memory_order_acquire)) {
+    pollfd readable{socket_.get(), POLLIN, 0};
+    if (::poll(&readable, 1, int(slice.count())) <= 0) continue;
+    auto frame = link::receive_frame(socket_.get());
+    if (!frame)
+      rest = [this] { lose(); };
+    else if (frame->tag == tag)
+      take(std::move(*frame));
+    else
+      rest = [this, other = std::make_shared<link::Frame>(std::move(*frame))] { take(std::move(*other)); };
+  }
+  const std::lock_guard lock(mutex_);
+  if (rest) tasks_.push_back(std::move(rest));
+  is_read_by_ask_ = false;
+  if (!tasks_.empty()) watch_.wake();
+  watch_.take_frames(true);
+}
+
+bool Connection::is_open(std::uint64_t tag) {
+  const std::lock_guard lock(mutex_);
+  return open_.count(tag) != 0;
 }
 
 pmix_status_t Connection::await_status(const std::function<void(Done)>& start, data::Timeout patience) {
@@ -107,7 +153,7 @@ void Connection::run_later(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
   }
-  wake();
+  watch_.wake();
 }
 
 void Connection::run_at(Clock::time_point when, std::function<void()> task) {
@@ -116,7 +162,7 @@ void Connection::run_at(Clock::time_point when, std::function<void()> task) {
     const std::lock_guard lock(mutex_);
     timers_.emplace(when, std::move(task));
   }
-  wake();
+  watch_.wake();
 }
 
 bool Connection::alive() noexcept {
@@ -132,7 +178,7 @@ void Connection::ensure_thread() {
   if (has_started()) return;
   const std::lock_guard lock(mutex_);
   if (has_started() || stopping_.load()) return;
-  wake_fd_ = shm::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  watch_.open(lost_.load() ? -1 : socket_.get());
   if (!is_driven_by_calls()) thread_ = base::start_thread("weft-client", [this] { run(); });
   started_.store(true, std::memory_order_release);
 }
@@ -150,7 +196,7 @@ void Connection::stop_thread(bool flushes) {
     const std::lock_guard lock(mutex_);
     by_calls_.store(true, std::memory_order_release);
   }
-  if (thread_.joinable()) wake();
+  if (thread_.joinable()) watch_.wake();
   if (thread_.joinable() && !on_thread()) thread_.join();
   if (flushes) progress();
 }
@@ -180,23 +226,23 @@ bool Connection::read_or_sleep(data::Deadline deadline) {
           std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->first - Clock::now()).count();
       timeout_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
     }
+    is_asleep_ = timeout_ms != 0 && !deadline;
   }
   if (deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
     const auto limit = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
     timeout_ms = timeout_ms < 0 ? limit : std::min(timeout_ms, limit);
   }
-  // Without a descriptor to be woken by (none was left) it looks for work itself.
-  if (!wake_fd_ && timeout_ms != 0) timeout_ms = timeout_ms < 0 ? 10 : std::min(timeout_ms, 10);
-  const bool connected = socket_ && !lost_.load(std::memory_order_acquire);
-  pollfd fds[2] = {{wake_fd_.get(), POLLIN, 0}, {connected ? socket_.get() : -1, POLLIN, 0}};
-  if (::poll(fds, 2, timeout_ms) <= 0) return false;
-  if ((fds[0].revents & POLLIN) != 0) {
-    std::uint64_t count = 0;
-    (void)!::read(wake_fd_.get(), &count, sizeof count);
+  const auto woken = watch_.wait(timeout_ms);
+  bool may_read = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_asleep_ = false;
+    // What a thread in ask() has read came before what is in the socket.
+    may_read = woken.by_frame && !is_read_by_ask_ && tasks_.empty() && !lost_.load();
   }
-  if (fds[1].revents != 0) read_one();
-  return true;
+  if (may_read) read_one();
+  return woken.by_frame || woken.by_other;
 }
 
 void Connection::run_tasks() {
@@ -220,23 +266,27 @@ void Connection::run_tasks() {
 
 void Connection::read_one() {
   auto frame = link::receive_frame(socket_.get());
-  if (!frame) return lose();
+  frame ? take(std::move(*frame)) : lose();
+}
+
+void Connection::take(link::Frame frame) {
   Reply reply;
-  if (frame->tag != 0) {
+  if (frame.tag != 0) {
     const std::lock_guard lock(mutex_);
-    if (const auto found = open_.find(frame->tag); found != open_.end()) {
+    if (const auto found = open_.find(frame.tag); found != open_.end()) {
       reply = std::move(found->second);
       open_.erase(found);
     }
   }
   if (reply)
-    reply(std::move(*frame));
-  else if (frame->tag == 0 && push_)
-    push_(std::move(*frame));
+    reply(std::move(frame));
+  else if (frame.tag == 0 && push_)
+    push_(std::move(frame));
 }
 
 void Connection::lose() {
   lost_.store(true, std::memory_order_release);
+  watch_.forget_socket();
   std::unordered_map<std::uint64_t, Reply> open;
   {
     const std::lock_guard lock(mutex_);
@@ -244,11 +294,6 @@ void Connection::lose() {
   }
   for (auto& [tag, reply] : open) reply(fail(Errc::peer_lost, "the server is gone"));
   if (lost_hook_) lost_hook_();
-}
-
-void Connection::wake() noexcept {
-  const std::uint64_t one = 1;
-  (void)!::write(wake_fd_.get(), &one, sizeof one);
 }
 
 void Connection::hang_up() noexcept {
@@ -265,7 +310,7 @@ void Connection::stop() {
     stopping_.store(true, std::memory_order_release);
   }
   if (thread_.joinable()) {
-    wake();
+    watch_.wake();
     thread_.join();
   }
   std::unordered_map<std::uint64_t, Reply> open;

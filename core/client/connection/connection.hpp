@@ -4,7 +4,11 @@
 // has taken progress upon itself (stop_thread) has none: whichever thread is in progress(), or waits for an
 // answer, does what it would.
 //
-// User callbacks run on that thread, outside all locks of ours.
+// A thread that waits for an answer reads it itself while the library's thread sleeps (read_own): one thread is
+// woken then, and not two. A frame that is another's it hands to the library's thread, which goes on from
+// there: frames take effect in their order, and before an answer that came behind them.
+//
+// User callbacks run on the library's thread, outside all locks of ours.
 #pragma once
 
 #include <atomic>
@@ -18,6 +22,7 @@
 #include <unordered_map>
 
 #include "base/threads/driver.hpp"
+#include "core/client/connection/socket_watch.hpp"
 #include "core/data/names/deadline.hpp"
 #include "core/link/frame.hpp"
 
@@ -46,8 +51,12 @@ class Connection {
   Result<link::Frame> ask(link::MessageType type, Bytes payload);
   /// The two halves of ask(): the message leaves in order with the caller's others; the caller may release
   /// its locks before it waits.
-  std::future<Result<link::Frame>> start(link::MessageType type, Bytes payload);
-  Result<link::Frame> finish(std::future<Result<link::Frame>> answer);
+  struct Asked {
+    std::uint64_t tag;
+    std::future<Result<link::Frame>> answer;
+  };
+  Asked start(link::MessageType type, Bytes payload);
+  Result<link::Frame> finish(Asked asked);
   /// Waits for `answer`; on the thread itself by serving, and so where there is no thread but those of the
   /// program. False: the library is being finalized, it will not come; or, not on the thread, the deadline
   /// has passed.
@@ -108,8 +117,13 @@ class Connection {
   static constexpr std::chrono::milliseconds slice{
       100};  ///< between looks whether the library was finalized, or its thread stopped, meanwhile
   static constexpr std::chrono::milliseconds short_slice{1};  ///< between looks whether this thread may drive
+  /// An answer that is waited for may come on the thread of the waiter.
+  std::uint64_t request_tagged(link::MessageType type, Bytes payload, Reply reply);
   void ensure_thread();
   void run();
+  bool begin_reading_own();
+  void read_own(std::uint64_t tag);
+  bool is_open(std::uint64_t tag);
   /// False: it ends, or the deadline has passed.
   template <class Condition>
   bool serve_until(Condition&& is_there, data::Deadline deadline) {
@@ -124,11 +138,11 @@ class Connection {
   bool read_or_sleep(data::Deadline deadline = {});
   void run_tasks();
   void read_one();
+  void take(link::Frame frame);
   void lose();
-  void wake() noexcept;
 
   shm::Fd socket_;
-  shm::Fd wake_fd_;
+  SocketWatch watch_;
   std::function<void(link::Frame)> push_;
   std::function<void()> lost_hook_;
   std::atomic<bool> lost_{false};
@@ -145,6 +159,8 @@ class Connection {
   std::deque<std::function<void()>> tasks_;
   std::multimap<Clock::time_point, std::function<void()>> timers_;
   std::uint64_t next_tag_ = 1;
+  bool is_asleep_ = false;     ///< the thread has nothing to do
+  bool is_read_by_ask_ = false;  ///< a thread in ask() has the frames
 };
 
 }  // namespace weft::client

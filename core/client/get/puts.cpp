@@ -75,9 +75,9 @@ pmix_status_t Puts::commit() {
   if (!has_card_) {
     // Sent under the lock, so that commits of two threads keep their order; not waited for under it, because
     // the thread that brings the answer may be in a callback that puts.
-    auto sent = connection_.start(MessageType::store, link::encode(message));
+    auto asked = connection_.start(MessageType::store, link::encode(message));
     lock.unlock();
-    const auto answer = connection_.finish(std::move(sent));
+    const auto answer = connection_.finish(std::move(asked));
     const auto done = answer ? link::decode<link::Done>(answer->payload) : fail(answer.error());
     return done ? done->status : data::to_status(done.error());
   }

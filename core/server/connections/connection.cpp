@@ -113,6 +113,10 @@ void ClientConnection::read_rest(std::size_t bytes) {
   if (have == bytes) return hand_over();
   MutableBytes room;
   if (!guarded([&] { room = link::next_room(frame_.payload, have, bytes); })) return;
+  // Nearly always it has come with its header: no trip through epoll then.
+  const auto length = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+  if (length == static_cast<ssize_t>(room.size())) return read_rest(bytes);
+  if (length > 0) room = room.subspan(static_cast<std::size_t>(length));
   asio::async_read(socket_, asio::buffer(room.data(), room.size()),
                    [self = shared_from_this(), bytes](const std::error_code& error, std::size_t) {
                      // Closed meanwhile: a frame that was read already is dropped.

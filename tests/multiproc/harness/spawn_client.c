@@ -23,7 +23,7 @@
 //   peers                    prints "peers N" on this node, of all namespaces
 //   parent                   prints "parent SUFFIX RANK SPAWNED"
 //   value:NAME               prints "NAME=VALUE" of the environment
-//   where                    prints "where FOLDER"
+//   where, host              prints "where FOLDER", "host NAME"
 //   job:KEY                  prints "KEY VALUE" of the own job, a number
 //   ends                     listens to PMIX_EVENT_JOB_END and PMIX_LAUNCH_COMPLETE
 //   ended launched           waits for it, prints "ended SUFFIX STATUS", "launched SUFFIX"
@@ -433,6 +433,10 @@ static void act(const char* word, const char* rest) {
     fflush(stdout);
   } else if (strcmp(word, "where") == 0) {
     printf("where %s\n", getcwd(folder, sizeof folder));
+    fflush(stdout);
+  } else if (strcmp(word, "host") == 0) {
+    gethostname(folder, sizeof folder);
+    printf("host %s\n", folder);
     fflush(stdout);
   } else if (strcmp(word, "exit") == 0) {
     exit(atoi(rest));

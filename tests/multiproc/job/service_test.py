@@ -295,6 +295,21 @@ class Ends(unittest.TestCase):
 
 
 class Habits(unittest.TestCase):
+    def test_a_node_is_added(self):
+        with service("--virtual-nodes", "1:1", "--grow", "2") as served:
+            node = ("sh", "-c", "echo $WEFT_NODE")
+            first = served.attach("-n", "1", *node).stdout
+            added = served.attach("--add-host", "more:2", "--host", "more", "-n", "2", *node)
+            self.assertEqual((added.returncode, added.stderr), (0, b""))
+            self.assertEqual(len(set(added.stdout.splitlines())), 1)
+            self.assertEqual(len(served.attach("-n", "3", *node).stdout.splitlines()), 3)
+            self.assertNotEqual(first.rpartition(b".")[2], added.stdout.splitlines()[0].rpartition(b".")[2])
+            self.assertEqual(served.attach("--add-host", "last", "-n", "1", "true").returncode, 0)
+            refused = served.attach("--add-host", "late", "-n", "1", "true")
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(b"--grow", refused.stderr)
+            self.assertEqual(served.attach("-n", "1", "true").returncode, 0)
+
     def test_two_services(self):
         with service() as one, service() as other:
             again = run(f"--dvm={one.name}")
@@ -328,6 +343,9 @@ class Habits(unittest.TestCase):
             (("--detach", "true"), "--detach goes with"),
             (("--json", "true"), "--json goes with"),
             (("--jobs",), "--jobs goes with"),
+            (("--add-host", "a", "true"), "--add-host.*--attach"),
+            (("--dvm", "--add-host", "a"), "--add-host.*--attach"),
+            (("--attach", "--grow", "2", "true"), "--grow speaks of nodes"),
         ):
             done = run(*words)
             self.assertEqual(done.returncode, 2, words)

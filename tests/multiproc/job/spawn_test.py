@@ -11,6 +11,7 @@ from weftrun_common import WATCHDOG, finish, kill_quietly, lives, read_lines, re
 
 CLIENT = os.environ["SPAWN_CLIENT"]
 HOST, MAP, NO_OVERSUBSCRIBE, TELL_END, TELL_ALL = "pmix.host", "pmix.mapby", "pmix.noover", "pmix.notecomp", "pmix.note.jev"
+ADD_HOST, ADD_HOSTFILE = "pmix.addhost", "pmix.addhostfile"
 SHAPES = {"one node": ("-n", "1"), "two nodes": ("--virtual-nodes", "2:4", "--map-by", "node", "-n", "2")}
 
 
@@ -87,6 +88,32 @@ class Spawn(Shapes):
         lines = self.lines(*shape, CLIENT, "init", "only:0", *child, "ranks:2", f"text:{MAP}=node", "spawn", "all", "finalize")
         self.assertEqual(lines[2:4], ["pmix.num.nodes 2"] * 2)
         self.assertEqual(len(set(lines[:2])), 2)
+
+    def test_a_node_that_the_call_adds(self):
+        child = me("init", "job:pmix.num.nodes", "value:WEFT_NODE", "connect", "fence", "disconnect", "finalize")
+        shape = SHAPES["two nodes"]
+        lines = self.lines(*shape, CLIENT, "init", "only:0", *child, "ranks:3", f"text:{ADD_HOST}=added:3", f"text:{HOST}=added", "spawn", "all",
+                           "meet", "child:1", "connect", "fence", "disconnect", "finalize")
+        self.assertEqual(lines[3:], ["pmix.num.nodes 1"] * 3 + ["spawn PMIX_SUCCESS 1"])
+        self.assertEqual(len(set(lines[:3])), 1, lines)
+
+    def test_a_node_that_is_added_is_there_for_later_jobs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "hosts"
+            file.write_text("one slots=1\ntwo slots=1\n", encoding="utf-8")
+            child = me("init", "job:pmix.univ.size", "finalize")
+            lines = self.lines("--virtual-nodes", "1:1", "--grow", "2", "-n", "1", CLIENT, "init", *child, f"text:{ADD_HOSTFILE}={file}",
+                               f"text:{HOST}=one", "spawn", *child, f"text:{HOST}=two", "spawn", "program:/bin/true",
+                               f"text:{ADD_HOST}=three", "spawn", "finalize", error="--grow")
+            self.assertEqual([line.rstrip() for line in lines], ["pmix.univ.size 3"] * 2 + ["spawn PMIX_ERR_JOB_INSUFFICIENT_RESOURCES",
+                                                                                             "spawn PMIX_SUCCESS 1", "spawn PMIX_SUCCESS 2"])
+
+    def test_a_node_that_no_agent_reaches_is_an_error_of_the_call(self):
+        words = ("init", "program:/bin/true", f"text:{ADD_HOST}=no-host", f"text:{HOST}=no-host", "spawn", "finalize")
+        lines = self.lines("--grow", "1", "--agent", "/bin/false", "-n", "1", CLIENT, *words, error="(?s)node 'no-host': agent.*none of this run")
+        self.assertEqual(lines, ["spawn PMIX_ERR_JOB_INSUFFICIENT_RESOURCES "])
+        lines = self.lines("-n", "1", CLIENT, *words, error="--grow")
+        self.assertEqual(lines, ["spawn PMIX_ERR_JOB_INSUFFICIENT_RESOURCES "])
 
     def test_what_cannot_be_is_an_error_of_the_call_alone(self):
         host = os.uname().nodename

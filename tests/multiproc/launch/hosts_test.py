@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A job over pretend hosts (scripts/hosts), one of which loses its network.
+"""Jobs over pretend hosts (scripts/hosts): one host loses its network; one is added.
 
 Exit status 77: skipped, hosts cannot be made here; the reason is printed.
 """
@@ -13,11 +13,12 @@ import uuid
 from weftrun_common import CLIENT, HOSTS_SCRIPT, WEFTRUN, finish, hosts, kill_quietly, left_on, lives, on_hosts, own_lines, \
     read_lines, wait_until, with_variable
 
+SPAWN_CLIENT = os.environ["SPAWN_CLIENT"]
 SET = f"w{os.getpid()}h"
 HOSTS = [f"{SET}{number}" for number in range(3)]
 
 
-class NetworkGoesAway(unittest.TestCase):
+class OverHosts(unittest.TestCase):
     def setUp(self):
         self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
         name, value = self.mark.split("=")
@@ -35,11 +36,11 @@ class NetworkGoesAway(unittest.TestCase):
         self.files.cleanup()
         self.assertEqual(left, [])
 
-    def start(self, *args):
+    def start(self, *args, nodes=HOSTS):
         agent = f"{HOSTS_SCRIPT} run {{host}} sh -c {{command}}"
         self.job = subprocess.Popen(
-            [HOSTS_SCRIPT, "run", HOSTS[0], WEFTRUN, "--host", ",".join(f"{host}:2" for host in HOSTS), "--agent", agent,
-             "-n", "6", *args], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            [HOSTS_SCRIPT, "run", HOSTS[0], WEFTRUN, "--host", ",".join(f"{host}:2" for host in nodes), "--agent", agent,
+             "-n", str(2 * len(nodes)), *args], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         return self.job
 
     def nothing_is_left(self):
@@ -47,6 +48,8 @@ class NetworkGoesAway(unittest.TestCase):
         for host in HOSTS:
             self.assertEqual(left_on(host), [], host)
 
+
+class NetworkGoesAway(OverHosts):
     def test_the_job_ends(self):
         job = self.start(CLIENT, "init", "fence", "pid", "only:0", "wait", "all", "fence", "say:on", "finalize")
         pids = dict(map(int, line.split()) for line in read_lines(job.stdout, 7) if line != "waiting")
@@ -75,6 +78,23 @@ class NetworkGoesAway(unittest.TestCase):
         self.assertIn("ranks 4-5 ended with it, the others go on", own[0])
         self.assertIn(f"exit status 125 is that of node {HOSTS[2]}", own[1])
         wait_until(lambda: not any(lives(pid) for pid in pids.values()), "the end of all ranks")
+        self.nothing_is_left()
+
+
+class HostIsAdded(OverHosts):
+    def test_to_daemons(self):
+        self.spawn_there(HOSTS[:2])
+
+    def test_to_one_node(self):
+        self.spawn_there(HOSTS[:1], "--grow", "1")
+
+    def spawn_there(self, nodes, *options):
+        child = [f"arg:{word}" for word in ("init", "host", "connect", "fence", "disconnect", "finalize")]
+        job = self.start(*options, SPAWN_CLIENT, "init", "only:0", "program:me", *child, "ranks:2", f"text:pmix.addhost={HOSTS[2]}:2",
+                         f"text:pmix.host={HOSTS[2]}", "spawn", "all", "meet", "child:1", "connect", "fence", "disconnect", "finalize", nodes=nodes)
+        status, out, err = finish(job)
+        self.assertEqual((status, err), (0, b""))
+        self.assertEqual(sorted(out.decode().splitlines()), [*[f"host {HOSTS[2]}"] * 2, "spawn PMIX_SUCCESS 1"])
         self.nothing_is_left()
 
 

@@ -37,6 +37,8 @@ struct Row {
 constexpr Row table[] = {
     {PMIX_HOST, Kind::text, "--host"},
     {PMIX_HOSTFILE, Kind::text, "--hostfile"},
+    {PMIX_ADD_HOST, Kind::text, "--add-host"},
+    {PMIX_ADD_HOSTFILE, Kind::text, "--add-hostfile"},
     {PMIX_WDIR, Kind::text, "--wdir"},
     {PMIX_PSET_NAME, Kind::text, "--pset"},
     {PMIX_MAPBY, Kind::text, "--map-by"},

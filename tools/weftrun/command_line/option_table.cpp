@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tools/allocation/hosts.hpp"
 #include "tools/placement/processor_lists.hpp"
 #include "tools/weftrun/command_line/values.hpp"
 
@@ -17,6 +18,9 @@ constexpr job::Names<placement::RankBy, 2> order_names{
 constexpr job::Names<job::Pmi, 3> pmi_names{
     {{"auto", job::Pmi::automatic}, {"on", job::Pmi::always}, {"off", job::Pmi::never}}};
 constexpr job::Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
+
+/// Numbers of servers that may come to be: each server has some words about each.
+constexpr std::uint32_t most_growth = 4096;
 
 using S = Section;
 using G = const Given;
@@ -43,6 +47,14 @@ void take_processors(S& s, G& g) {
   const auto processors = placement::read_processor_list(g.value, complaint);
   if (!processors) refuse(fmt::format("{}: {}", g.option, complaint));
   s.options.processors = *processors;
+}
+
+void take_added_file(S& s, G& g) {
+  for (const auto& host : allocation::read_hostfile(g.value)) {
+    const bool is_address = host.name.find(':') != std::string::npos;
+    const auto name = is_address ? fmt::format("[{}]", host.name) : host.name;
+    s.options.added_hosts.push_back(fmt::format("{}:{}", name, host.slots));
+  }
 }
 
 void take_service(S& s, ServiceOptions::What what, G& g) {
@@ -78,6 +90,9 @@ constexpr Option table[] = {
      [](S& s, G& g) { s.options.hostfile = g.value; }},
     {"--virtual-nodes", "K[:SLOTS]", Topic::nodes, "K nodes on this machine, for trials and tests",
      [](S& s, G& g) { s.options.virtual_nodes = virtual_nodes(g.value); }},
+    {"--grow", "N", Topic::nodes,
+     "Room for N nodes that jobs add later (--add-host, PMIX_ADD_HOST); default: 16 where there are daemons",
+     [](S& s, G& g) { s.options.growth = count_of("--grow", g.value, "nodes", 0, most_growth); }},
     {"--agent", "COMMAND", Topic::nodes,
      "What starts daemons: slurm, ssh, a command used as ssh is, or one with {host}, {command}",
      [](S& s, G& g) { s.options.agent = g.value; }},
@@ -159,6 +174,11 @@ constexpr Option table[] = {
     {"--json", "", Topic::service,
      "With --attach: a line of JSON for each change of the job, or for each job",
      [](S& s, G&) { s.options.service.json = true; }},
+    {"--add-host", "LIST", Topic::service,
+     "With --attach: nodes that the daemons are to be on, too: c:8 or n[17-18]:8; repeatable",
+     [](S& s, G& g) { s.options.added_hosts.push_back(g.value); }, true},
+    {"--add-hostfile", "FILE", Topic::service, "The same from a file, as --hostfile has them",
+     take_added_file},
     {"--stop-dvm", "[=NAME]", Topic::service, "End the jobs and the daemons of --dvm",
      [](S& s, G& g) { take_service(s, ServiceOptions::What::stop, g); }},
 

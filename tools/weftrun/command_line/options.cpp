@@ -119,6 +119,8 @@ void check_service(const Options& options) {
     refuse(fmt::format("{} speaks of a job; give it to --attach", service.first_of_job));
   if ((service.what == What::stop || service.what == What::list) && has_program)
     refuse(fmt::format("{} starts no program", service.what == What::stop ? "--stop-dvm" : "--jobs"));
+  if (service.what != What::none && service.what != What::attach && !options.added_hosts.empty())
+    refuse("--add-host and --add-hostfile go with --attach and a program");
   if (service.what != What::attach) return;
   if (!service.first_of_nodes.empty())
     refuse(fmt::format("{} speaks of nodes, and those of --dvm are there; leave it out",

@@ -50,6 +50,8 @@ struct Options {
   std::vector<std::string> hosts;  ///< the values of --host before the first program
   std::string hostfile;            ///< empty: none
   std::optional<VirtualNodes> virtual_nodes;  ///< at most one of the three is given
+  std::vector<std::string> added_hosts;       ///< the values of --add-host, and what --add-hostfile names
+  std::optional<std::uint32_t> growth;        ///< --grow
   std::string agent, weftd, prefix;           ///< as given; empty: not given
   std::optional<std::uint32_t> arity;         ///< --agent-arity
   OnFailure on_failure = OnFailure::end;

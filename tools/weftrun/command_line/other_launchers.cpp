@@ -86,8 +86,6 @@ constexpr Foreign foreign_options[] = {
     {"no-oversubscribe", mpirun, say::never_more},
     {"nolocal", mpirun, "name the other nodes only: --host LIST"},
     {"default-hostfile", mpirun, say::hostfile},
-    {"add-host", mpirun, say::hosts},
-    {"add-hostfile", mpirun, say::hostfile},
     {"display-map", mpirun, say::show_map},
     {"display-devel-map", mpirun, "write --display map --explain"},
     {"display-diffable-map", mpirun, say::show_map},

@@ -55,8 +55,8 @@ void Ground::start_server() {
 void Ground::prepare_daemons() {
   const auto& plan = setup_.plan;
   if (!plan.alone) {
-    cluster::Cluster::Setup daemons{std::move(identity_), {}, plan.spares.size(), plan.own, plan.agent,
-                                    setup_.release};
+    cluster::Cluster::Setup daemons{
+        std::move(identity_), {}, plan.spares.size(), plan.room, plan.own, plan.agent, setup_.release};
     for (std::uint32_t i = 0; i < plan.all_nodes(); ++i) daemons.hosts.push_back(plan.node(i).name);
     cluster::ClusterWatcher& watcher = *this;  // a base that make_unique may not see
     cluster_ = std::make_unique<cluster::Cluster>(setup_.loop, setup_.spawner, std::move(daemons), watcher);

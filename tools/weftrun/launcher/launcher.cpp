@@ -13,15 +13,15 @@
 namespace weft::weftrun {
 namespace {
 
-RunningJobs::Place place_of(asio::io_context& loop, const Plan& plan, RunningJobsWatcher& watcher,
+RunningJobs::Place place_of(asio::io_context& loop, Plan& plan, RunningJobsWatcher& watcher,
                             std::function<void(const std::string& line)> say) {
   return {loop, plan, watcher, std::move(say)};
 }
 
 }  // namespace
 
-Launcher::Launcher(const process::Spawner& spawner, const Options& options, const Plan& plan,
-                   std::string release, std::string transport)
+Launcher::Launcher(const process::Spawner& spawner, const Options& options, Plan& plan, std::string release,
+                   std::string transport)
     : spawner_(spawner),
       plan_(plan),
       release_(std::move(release)),

@@ -22,7 +22,7 @@ namespace weft::weftrun {
 class Launcher final : GroundWatcher, RunningJobsWatcher {
  public:
   /// spawner: outlives this object. release, transport: as for Ground.
-  Launcher(const process::Spawner& spawner, const Options& options, const Plan& plan, std::string release,
+  Launcher(const process::Spawner& spawner, const Options& options, Plan& plan, std::string release,
            std::string transport);
 
   /// Returns weftrun's exit status. Throws Stop if the job cannot be set up; no process is left in that case.
@@ -42,6 +42,7 @@ class Launcher final : GroundWatcher, RunningJobsWatcher {
   void on_all_exited() override;
   void on_run_launched(UserRun&, const JobRun&) override {}
   std::shared_ptr<UserRun> run_of_tools() override { return run_; }
+  void on_nodes_added() override {}
   void on_run_ending(UserRun& run) override;
   void on_run_over(UserRun& run, int exit_code) override;
 

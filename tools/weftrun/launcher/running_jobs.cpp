@@ -8,6 +8,8 @@
 #include <asio/post.hpp>
 #include <utility>
 
+#include "tools/allocation/hosts.hpp"
+#include "tools/allocation/own_names.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/weftrun/plan/spawn_plan.hpp"
@@ -76,7 +78,28 @@ RunningJobs::Entry& RunningJobs::entry_of(const JobRun& job) {
 
 const JobRun* RunningJobs::start(const std::shared_ptr<UserRun>& run) {
   const auto plan = plan_now(run->options());
-  return plan ? &add(make(run, run->options(), *plan, std::nullopt)) : nullptr;
+  if (!plan) return nullptr;
+  if (const auto awaited = awaited_in(*plan); !awaited.empty()) {
+    bring_in(awaited, [this] { place_.watcher.on_nodes_added(); });
+    return nullptr;
+  }
+  return &add(make(run, run->options(), *plan, std::nullopt));
+}
+
+/// Their daemons are started when a job has ranks there.
+void RunningJobs::add_nodes(const Options& options) {
+  if (options.added_hosts.empty()) return;
+  auto& plan = place_.plan;
+  const auto own = allocation::OwnNames::here();
+  const auto before = plan.all_nodes();
+  weftrun::add_nodes(
+      plan, allocation::read_host_option(options.added_hosts), [this](auto node) { return is_lost(node); },
+      [&](const std::string& name) { return own.matches(name); });
+  for (auto node = before; node < plan.all_nodes(); ++node) cluster_->name(node, plan.node(node).name);
+}
+
+bool RunningJobs::is_lost(std::uint32_t node) const {
+  return cluster_ != nullptr && node != place_.plan.own && cluster_->is_lost(node);
 }
 
 /// A job of more ranks than there are slots runs alone, where the slots are not the user's word.
@@ -107,17 +130,24 @@ std::shared_ptr<UserRun> RunningJobs::run_of(const job::ProcessName& process,
   return process.nspace.starts_with(own_namespace()) ? nullptr : place_.watcher.run_of_tools();
 }
 
-/// Each step has a status of its own for what is wrong.
 void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnRequest& request,
                         const Reply& reply) {
+  place(node, request, reply, true);
+}
+
+/// Each step has a status of its own for what is wrong.
+void RunningJobs::place(std::optional<std::uint32_t> node, const job::SpawnRequest& request,
+                        const Reply& reply, bool adds_nodes) {
   const auto run = run_of(request.parent, node);
   if (!run || run->is_over()) return reply({PMIX_ERR_JOB_CANCELED, {}});
   pmix_status_t status = PMIX_ERR_BAD_PARAM;
   try {
     const auto options = options_for(request, *run, job_named(request.parent.nspace));
     status = PMIX_ERR_JOB_INSUFFICIENT_RESOURCES;
+    if (adds_nodes) add_nodes(options);
     const auto plan = spawn_plan(options, place_.plan, nodes_now());
-    if (const auto spares = spares_in(plan); !spares.empty()) return bring_in(spares, {node, request, reply});
+    if (const auto awaited = awaited_in(plan); !awaited.empty())
+      return bring_in(awaited, [this, node, request, reply] { place(node, request, reply, false); });
     status = PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     start_spawned(run, request, options, plan, reply);
   } catch (const Stop& stop) {
@@ -150,7 +180,7 @@ Options RunningJobs::options_for(const job::SpawnRequest& request, const UserRun
 std::vector<NodeNow> RunningJobs::nodes_now() const {
   std::vector<NodeNow> out(place_.plan.all_nodes());
   for (std::uint32_t node = 0; node < out.size(); ++node) {
-    out[node].is_lost = cluster_ != nullptr && node != place_.plan.own && cluster_->is_lost(node);
+    out[node].is_lost = is_lost(node);
     for (const auto& entry : jobs_)
       if (!entry.is_ending)
         out[node].ranks += static_cast<std::uint32_t>(entry.job->table().ranks_on(node).size());
@@ -158,18 +188,18 @@ std::vector<NodeNow> RunningJobs::nodes_now() const {
   return out;
 }
 
-std::vector<std::uint32_t> RunningJobs::spares_in(const Plan& plan) const {
+std::vector<std::uint32_t> RunningJobs::awaited_in(const Plan& plan) const {
   std::vector<std::uint32_t> out;
   for (const auto node : plan.distribution.nodes_with_ranks())
-    if (cluster_ != nullptr && node != place_.plan.own && cluster_->is_spare(node)) out.push_back(node);
+    if (cluster_ != nullptr && node != place_.plan.own && !cluster_->is_settled(node)) out.push_back(node);
   return out;
 }
 
-/// The request is looked at anew when the nodes are there, or lost, and know all jobs of the run.
-void RunningJobs::bring_in(const std::vector<std::uint32_t>& spares, Waiting waiting) {
+/// What waits for them looks at them anew.
+void RunningJobs::bring_in(const std::vector<std::uint32_t>& nodes, Waiting waiting) {
   has_new_nodes_ = true;
-  cluster_->want(spares, [this, spares, waiting = std::move(waiting)] {
-    for (const auto node : spares)
+  cluster_->want(nodes, [this, nodes, waiting = std::move(waiting)] {
+    for (const auto node : nodes)
       for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].job->add_witness(node);
     waiting_.push_back(waiting);
     serve_waiting();
@@ -181,7 +211,7 @@ void RunningJobs::serve_waiting() {
     return entry.is_ending || entry.job->is_known_everywhere();
   });
   if (!is_known) return;
-  for (const auto& waiting : std::exchange(waiting_, {})) spawn(waiting.node, waiting.request, waiting.reply);
+  for (const auto& waiting : std::exchange(waiting_, {})) waiting();
 }
 
 void RunningJobs::start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,

@@ -26,6 +26,7 @@ class RunningJobsWatcher {
   virtual void on_run_launched(UserRun& run, const JobRun& first) = 0;  ///< all ranks of its first job run
   /// That the jobs which tools ask for are of; null: there is none.
   virtual std::shared_ptr<UserRun> run_of_tools() = 0;
+  virtual void on_nodes_added() = 0;  ///< that start() has waited for
   virtual void on_run_ending(UserRun& run) = 0;               ///< no process of it runs
   virtual void on_run_over(UserRun& run, int exit_code) = 0;  ///< nothing is left to do for it
 
@@ -38,7 +39,7 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   /// What the jobs go to; outlives them.
   struct Place {
     asio::io_context& loop;
-    const Plan& plan;  ///< of all nodes; with ranks: of the first job
+    Plan& plan;  ///< of all nodes, and those that jobs add; with ranks: of the first job
     RunningJobsWatcher& watcher;
     std::function<void(const std::string& line)> say;  ///< about no run
   };
@@ -53,8 +54,10 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   void serve(host::Server& server, node::Node* node, cluster::Cluster* cluster);
 
   // REQUIRES: serve().
-  /// On the slots that are free. Null: there is no room now. Throws Stop: there never is, or the job cannot
-  /// be set up; nothing runs.
+  /// The nodes that this job's options add (--add-host). Throws Stop (usage).
+  void add_nodes(const Options& options);
+  /// On the slots that are free. Null: there is no room now, or nodes are to come. Throws Stop: there never
+  /// is, or the job cannot be set up; nothing runs.
   const JobRun* start(const std::shared_ptr<UserRun>& run);
   /// Takes all that is left of a run; after on_run_over(), not inside of it.
   void forget(const UserRun& run);
@@ -102,14 +105,15 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   std::shared_ptr<UserRun> run_of(const job::ProcessName& process, std::optional<std::uint32_t> node);
   std::vector<NodeNow> nodes_now() const;
   std::optional<Plan> plan_now(Options options) const;
-  std::vector<std::uint32_t> spares_in(const Plan& plan) const;
-  struct Waiting {
-    std::optional<std::uint32_t> node;
-    job::SpawnRequest request;
-    Reply reply;
-  };
-  void bring_in(const std::vector<std::uint32_t>& spares, Waiting waiting);
+  bool is_lost(std::uint32_t node) const;
+  /// Nodes of its ranks that no order reaches yet.
+  std::vector<std::uint32_t> awaited_in(const Plan& plan) const;
+  /// Waits for nodes: what it does when they are there, or lost, and know all jobs.
+  using Waiting = std::function<void()>;
+  void bring_in(const std::vector<std::uint32_t>& nodes, Waiting waiting);
   void serve_waiting();
+  void place(std::optional<std::uint32_t> node, const job::SpawnRequest& request, const Reply& reply,
+             bool adds_nodes);
   void start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,
                      const Options& options, const Plan& plan, const Reply& reply);
   Entry make(const std::shared_ptr<UserRun>& run, const Options& options, const Plan& plan,

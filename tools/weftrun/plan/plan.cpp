@@ -29,6 +29,9 @@ namespace exit_status = messages::exit_status;
 /// MaxStartups.
 constexpr std::uint32_t usual_arity = 32;
 
+/// Nodes may be added to a run that has daemons: numbers alone cost little.
+constexpr std::uint32_t usual_room = 16;
+
 /// Where a job may run.
 struct Choice {
   allocation::Hosts hosts;
@@ -264,7 +267,9 @@ void complete(Plan& plan, const Options& options, const PlanContext& context, co
   for (std::uint32_t i = 0; i < plan.all_nodes(); ++i) plan.universe += plan.node(i).slots;
   plan.one_machine = choice.is_virtual;
   plan.may_oversubscribe = choice.may_oversubscribe || options.oversubscribe;
-  plan.alone = plan.nodes.size() == 1 && plan.own && plan.spares.empty();
+  const bool is_small = plan.nodes.size() == 1 && plan.own && plan.spares.empty();
+  plan.room = options.growth.value_or(is_small ? 0 : usual_room);
+  plan.alone = is_small && plan.room == 0;
   if (plan.alone) return;
   plan.agent = choose_agent(plan, options, context, choice.is_virtual);
   plan.agent.weftd = daemon_path(options, context);
@@ -289,7 +294,30 @@ PlanContext PlanContext::real(const std::vector<unsigned>& processors) {
   return context;
 }
 
+void add_nodes(Plan& plan, const allocation::Hosts& hosts, const std::function<bool(std::uint32_t)>& is_lost,
+               const std::function<bool(const std::string&)>& is_here) {
+  for (const auto& host : hosts) {
+    bool is_there = false;
+    for (std::uint32_t node = 0; node < plan.all_nodes() && !is_there; ++node)
+      is_there = plan.node(node).name == host.name && !is_lost(node);
+    if (is_there) continue;
+    if (!plan.one_machine && is_here(host.name))
+      refuse(fmt::format("'{}' is weftrun's own machine, which is served from the start or not at all: name it "
+                         "in --host",
+                         host.name));
+    if (plan.room == 0)
+      refuse(fmt::format("no room for another node, '{}': say at the start of weftrun how many may come, with "
+                         "--grow N",
+                         host.name));
+    plan.spares.push_back({host.name, host.slots, false});
+    plan.universe += host.slots;
+    --plan.room;
+  }
+}
+
 Plan make_plan(const Options& options, const PlanContext& context) {
+  if (!options.added_hosts.empty())
+    refuse("--add-host and --add-hostfile go with --attach; --host names the nodes of a start");
   Plan plan;
   const auto file = rank_file_of(options, context);
   const Choice choice = choose_hosts(options, context, file);

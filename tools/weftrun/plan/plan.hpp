@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/allocation/hosts.hpp"
 #include "tools/launch/agent.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/weftrun/command_line/options.hpp"
@@ -38,9 +39,12 @@ struct Plan {
   std::vector<std::string> because;      ///< one sentence a decision, for --explain
 
   std::uint32_t universe = 0;  ///< slots of all nodes, the spares too
+  std::uint32_t room = 0;      ///< so many nodes may be added: their numbers are kept for them
   /// The launcher's number: that of the node that it serves, or the next after the nodes'.
-  std::uint32_t launcher_number() const noexcept { return own ? *own : all_nodes(); }
-  std::uint32_t servers() const noexcept { return all_nodes() + (own ? 0 : 1); }
+  std::uint32_t launcher_number() const noexcept { return own ? *own : most_nodes(); }
+  std::uint32_t servers() const noexcept { return most_nodes() + (own ? 0 : 1); }
+  /// With those that may be added.
+  std::uint32_t most_nodes() const noexcept { return all_nodes() + room; }
   /// With the spares.
   std::uint32_t all_nodes() const noexcept {
     return static_cast<std::uint32_t>(nodes.size() + spares.size());
@@ -49,6 +53,11 @@ struct Plan {
     return number < nodes.size() ? nodes[number] : spares[number - nodes.size()];
   }
 };
+
+/// Nodes of a running plan, the last of its spares; those that it has are left as they are. is_lost: tells of
+/// a node, by number. Throws Stop (usage): there is no room, or it can be no node of this run.
+void add_nodes(Plan& plan, const allocation::Hosts& hosts, const std::function<bool(std::uint32_t)>& is_lost,
+               const std::function<bool(const std::string&)>& is_here);
 
 /// The surroundings that a plan depends on beside the options.
 struct PlanContext {

@@ -24,6 +24,15 @@ Options options_of(const job::SpawnRequest& request, const job::SpawnRequest::Pr
   return parse_options(words);
 }
 
+/// The nodes that a program names, in --host or in a file.
+std::vector<std::string> mentions_in(Options& options) {
+  auto out = std::exchange(options.hosts, {});
+  if (options.hostfile.empty()) return out;
+  for (const auto& host : allocation::read_hostfile(std::exchange(options.hostfile, {})))
+    out.push_back(host.name);
+  return out;
+}
+
 /// Nodes that some programs may go to, in the order of the run's. mentions: those that are named; empty: all.
 allocation::Hosts hosts_of(const std::vector<std::string>& mentions, const Plan& run,
                            const std::vector<NodeNow>& now, const std::vector<std::uint32_t>& slots) {
@@ -87,8 +96,10 @@ Options spawn_options(const job::SpawnRequest& request, const SpawningRun& run,
     app.argv = program.argv;
     app.settings = inherited;
     app.settings.insert(app.settings.end(), program.settings.begin(), program.settings.end());
-    auto hosts = std::exchange(one.hosts, {});
+    auto hosts = mentions_in(one);
+    auto added = std::exchange(one.added_hosts, {});
     if (is_first) out = std::move(one), out.apps.clear(), out.own_hosts.clear();
+    out.added_hosts.insert(out.added_hosts.end(), added.begin(), added.end());
     out.apps.push_back(std::move(app));
     out.own_hosts.push_back(std::move(hosts));
   }

@@ -46,6 +46,11 @@ void ServedJobs::add(std::uint64_t id, Run request, std::vector<base::Fd> descri
                                       std::move(request.surroundings), streams, jobs_);
   const auto& options = job.run->options();
   job.state = {id, JobState::waiting, 0, {}, options.apps.front().argv.front(), ranks_of(options)};
+  try {
+    jobs_.add_nodes(options);
+  } catch (const Stop& stop) {
+    return refuse(id, stop);
+  }
   waiting_.push_back(id);
   start_waiting();
   const auto at = jobs_here_.find(id);

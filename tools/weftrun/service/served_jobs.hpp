@@ -35,6 +35,8 @@ class ServedJobs {
   void add(std::uint64_t id, Run request, std::vector<base::Fd> descriptors);
   /// Nodes are there: what waits may start.
   void open();
+  /// What waits and has room now.
+  void start_waiting();
   /// One of a user's, or of its attacher's end. A number that is not for jobs is left out.
   void signal(std::uint64_t id, int number);
   /// The attacher has gone: nothing that the job writes is read. Ends it.
@@ -58,7 +60,6 @@ class ServedJobs {
   };
   Job* find(const UserRun& run);
   void tell(Job& job, JobState state, const JobRun& of);
-  void start_waiting();
   void refuse(std::uint64_t id, const messages::Stop& stop);
   void remember(State state);
   void cancel(Job& job, int signal);

@@ -17,15 +17,15 @@ namespace {
 
 namespace exit_status = messages::exit_status;
 
-RunningJobs::Place place_of(asio::io_context& loop, const Plan& plan, RunningJobsWatcher& watcher,
+RunningJobs::Place place_of(asio::io_context& loop, Plan& plan, RunningJobsWatcher& watcher,
                             Console& console) {
   return {loop, plan, watcher, [&console](const std::string& line) { console.print_result(line); }};
 }
 
 }  // namespace
 
-Service::Service(const process::Spawner& spawner, const Options& options, const Plan& plan,
-                 std::string release, std::string transport, std::function<void()> ready)
+Service::Service(const process::Spawner& spawner, const Options& options, Plan& plan, std::string release,
+                 std::string transport, std::function<void()> ready)
     : spawner_(spawner),
       options_(options),
       plan_(plan),

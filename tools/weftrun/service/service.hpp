@@ -27,7 +27,7 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
  public:
   /// The others outlive this object. release, transport: as for Ground. ready: once, when the nodes are
   /// there.
-  Service(const process::Spawner& spawner, const Options& options, const Plan& plan, std::string release,
+  Service(const process::Spawner& spawner, const Options& options, Plan& plan, std::string release,
           std::string transport, std::function<void()> ready);
 
   /// Returns weftrun's exit status. Throws Stop if the service cannot be set up; no process is left then.
@@ -62,6 +62,7 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
   void on_all_exited() override;
   void on_run_launched(UserRun& run, const JobRun& first) override { served_.on_launched(run, first); }
   std::shared_ptr<UserRun> run_of_tools() override;
+  void on_nodes_added() override { served_.start_waiting(); }
   void on_run_ending(UserRun& run) override { served_.on_ending(run); }
   void on_run_over(UserRun& run, int exit_code) override;
   void on_written() override {}

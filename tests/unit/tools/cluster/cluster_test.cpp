@@ -93,7 +93,7 @@ class ClusterTest : public ::testing::Test, ClusterWatcher {
     identity.key = base::Secret::random(launch::StartMessage::key_bytes);
     server = std::make_unique<host::Server>(identity);
     const auto weftd = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "weftd";
-    Cluster::Setup setup{identity, {"v0", "v1"}, 0, std::nullopt, {}, WEFT_VERSION};
+    Cluster::Setup setup{identity, {"v0", "v1"}, 0, 0, std::nullopt, {}, WEFT_VERSION};
     setup.agent.weftd = weftd.string();
     ClusterWatcher& watcher = *this;
     cluster = std::make_unique<Cluster>(loop, spawner, std::move(setup), watcher);

@@ -53,6 +53,16 @@ TEST(Nodes, a_spare_has_a_daemon_when_it_is_wanted) {
   EXPECT_EQ(nodes.count(S::starting), 2u);
 }
 
+TEST(Nodes, one_that_there_is_room_for_is_a_spare_without_a_name) {
+  Nodes nodes({"a"}, std::nullopt, 0, 2);
+  EXPECT_EQ(nodes.servers(), 4u);
+  EXPECT_EQ(nodes.daemons(), (Numbers{0}));
+  nodes.name(2, "c");
+  EXPECT_TRUE(nodes.step(2, E::wanted));
+  EXPECT_EQ(nodes.host(2), "c");
+  EXPECT_EQ(nodes.daemons(), (Numbers{0, 2}));
+}
+
 TEST(Nodes, orders_reach_those_that_have_said_hello_and_are_not_lost) {
   Nodes nodes({"a", "b", "c", "d"}, std::nullopt);
   EXPECT_TRUE(nodes.reachable().empty());

@@ -107,15 +107,15 @@ TEST(Plan, this_machine_under_any_name_is_served_by_weftrun) {
   EXPECT_EQ(shown(plan), "a:2 head:2! 2;slot@0:2x2");
   EXPECT_FALSE(plan.alone);
   EXPECT_EQ(plan.launcher_number(), 1U);
-  EXPECT_EQ(plan.servers(), 2U);
+  EXPECT_EQ(plan.servers(), 2U + plan.room);
   EXPECT_TRUE(plan_for({"--host", "localhost"}).alone);
 }
 
 TEST(Plan, otherwise_weftrun_is_behind_the_nodes) {
   const Plan plan = plan_for({"-n", "4", "--host", "a:2,b:2"});
   EXPECT_EQ(plan.own, std::nullopt);
-  EXPECT_EQ(plan.launcher_number(), 2U);
-  EXPECT_EQ(plan.servers(), 3U);
+  EXPECT_EQ(plan.launcher_number(), 2U + plan.room);
+  EXPECT_EQ(plan.servers(), 3U + plan.room);
   EXPECT_FALSE(plan_for({"--host", "a"}).alone);
 }
 
@@ -141,7 +141,7 @@ TEST(Plan, virtual_nodes_have_enough_slots) {
   EXPECT_EQ(shown(plan), "head-v0:2 head-v1:2 head-v2:2 3;slot@0:2x2,1x1");
   EXPECT_TRUE(plan.one_machine);
   EXPECT_FALSE(plan.alone);
-  EXPECT_EQ(plan.launcher_number(), 3U);
+  EXPECT_EQ(plan.launcher_number(), 3U + plan.room);
   EXPECT_EQ(plan.agent.kind, launch::Agent::Kind::fork);
   EXPECT_EQ(plan.agent.weftd, "/opt/bin/weftd");
   EXPECT_EQ(shown(plan_for({"--virtual-nodes", "2"})), "head-v0:2 head-v1:2 2;slot@0:2x2");
@@ -214,9 +214,36 @@ TEST(Plan, weftrun_on_a_node_of_the_allocation) {
   const Plan small = plan_for({"-n", "2"}, here);
   EXPECT_FALSE(small.alone) << "a spawned job may go to the others";
   EXPECT_EQ(small.spares.size(), 2U);
-  EXPECT_EQ(small.servers(), 3U);
+  EXPECT_EQ(small.servers(), 3U + small.room);
   EXPECT_EQ(small.node(1).name, "n2");
   EXPECT_TRUE(plan_for({"--host", "head:2", "-n", "2"}, here).alone);
+}
+
+TEST(Plan, numbers_are_kept_for_nodes_that_may_be_added) {
+  const Plan plan = plan_for({"--host", "a,b", "--grow", "3"});
+  EXPECT_EQ(plan.most_nodes(), 5U);
+  EXPECT_EQ(plan.launcher_number(), 5U) << "behind all that may come";
+  EXPECT_EQ(plan.servers(), 6U);
+  EXPECT_EQ(plan_for({"--host", "a,b"}).room, 16U);
+  EXPECT_TRUE(plan_for({"-n", "1"}).alone) << "one node needs no other";
+  EXPECT_EQ(plan_for({"-n", "1"}).servers(), 1U);
+  EXPECT_FALSE(plan_for({"-n", "1", "--grow", "1"}).alone);
+  expect_refusal(refusal_of_plan({"--add-host", "c"}), "--attach");
+}
+
+TEST(Plan, added_nodes) {
+  Plan plan = plan_for({"--host", "a:2,b:2", "--grow", "2"});
+  const auto none_lost = [](std::uint32_t) { return false; };
+  const auto is_here = [](const std::string& name) { return name == "head"; };
+  add_nodes(plan, {{"c", 8}, {"a", 9}}, none_lost, is_here);
+  EXPECT_EQ(plan.all_nodes(), 3U) << "one of the two was there";
+  EXPECT_EQ(plan.node(2).name, "c");
+  EXPECT_EQ(plan.universe, 12U);
+  EXPECT_EQ(plan.launcher_number(), 4U) << "it stays what it was";
+  expect_refusal(refusal_of([&] { add_nodes(plan, {{"head", 1}}, none_lost, is_here); }), "own machine");
+  add_nodes(plan, {{"c", 8}}, [](std::uint32_t node) { return node == 2; }, is_here);
+  EXPECT_EQ(plan.node(3).name, "c") << "a lost node does not come back under its number";
+  expect_refusal(refusal_of([&] { add_nodes(plan, {{"d", 1}}, none_lost, is_here); }), "--grow");
 }
 
 TEST(Plan, where_the_daemon_is) {

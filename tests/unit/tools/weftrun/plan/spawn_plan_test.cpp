@@ -2,7 +2,12 @@
 // Where a job goes that a process of a running one has asked for.
 #include "tools/weftrun/plan/spawn_plan.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "tests/unit/tools/messages/refusal.hpp"
 #include "tests/unit/tools/weftrun/plan/plan_context.hpp"
@@ -44,6 +49,22 @@ TEST(SpawnPlan, free_slots_of_all_nodes) {
   EXPECT_EQ(placed(run, asked(1), {{0, true}, {2}, {0}}), "3;slot@2:2x0,1x1") << "a lost node has none";
   EXPECT_EQ(placed(run, asked(2, {"--host", "c"}), {{0}, {0}, {0}}), "3;slot@2:2x0,1x2");
   EXPECT_EQ(placed(run, asked(2, {"--map-by", "node"}), {{1}, {1}, {1}}), "3;node@0:2x1,1x0");
+}
+
+TEST(SpawnPlan, nodes_that_a_call_names_in_files_and_adds) {
+  SomeRun run({"--host", "a:2,b:2", "-n", "1"});
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("hosts.{}", ::getpid());
+  std::ofstream(file) << "b slots=2\nfd00::7 slots=4\n";
+  auto request = asked(2, {"--add-host", "c:3", "--add-hostfile", file});
+  request.programs[0].words = {"--hostfile", file};
+  const auto options = spawn_options(request, {run.options, run.plan}, {});
+  std::filesystem::remove(file);
+  EXPECT_EQ(options.added_hosts, (Words{"c:3", "b:2", "[fd00::7]:4"}));
+  EXPECT_EQ(options.own_hosts, (std::vector<Words>{{"b", "fd00::7"}}));
+  const auto is_here = [](const std::string&) { return false; };
+  add_nodes(run.plan, allocation::read_host_option(options.added_hosts), [](auto) { return false; }, is_here);
+  EXPECT_EQ(encode(spawn_plan(options, run.plan, std::vector<NodeNow>(4)).distribution),
+            "4;slot@1:1x0,1x2,2x0");
 }
 
 TEST(SpawnPlan, no_room) {
