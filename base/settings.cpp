@@ -139,6 +139,13 @@ constexpr std::array<Setting, variable_count> table{{
      .text =
          "1: a client does not map the segment and asks the server for everything: slower, for kernels or "
          "sandboxes that forbid shared mappings, and for tests"},
+    {.variable = Variable::pmi_preput,
+     .name = "WEFT_PMI_PREPUT",
+     .kind = Kind::text,
+     .fallback = "",
+     .is_internal = true,
+     .readers = by_client,
+     .text = "a job that was spawned by PMI-1 or PMI-2: the keys that it finds in its space from the start"},
     {.variable = Variable::ports,
      .name = "WEFT_PORTS",
      .kind = Kind::text,

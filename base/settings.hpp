@@ -31,6 +31,7 @@ enum class Variable : std::uint8_t {
   net,
   node,
   no_segment,
+  pmi_preput,
   ports,
   segment,
   segment_bytes,
@@ -46,7 +47,7 @@ enum class Variable : std::uint8_t {
   transport,
   weftd,
 };
-inline constexpr std::size_t variable_count = 26;
+inline constexpr std::size_t variable_count = 27;
 
 /// The kinds of values. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };

@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "pmi/spawn.hpp"
+
 namespace weft::pmi {
 namespace {
-
-constexpr std::string_view not_offered = "rc=-1 msg=not_supported";
 
 /// How a request about a service has ended; clients of MPICH read "info" or "rc", by their release.
 std::string end_of(pmix_status_t status) {
@@ -139,7 +139,7 @@ std::string Agent::reply_to(const Request& request) {
     case Command::lookup_name:
       return look_up(request);
     case Command::spawn:
-      return fmt::format("cmd=spawn_result {}", not_offered);
+      return spawn(request);
     case Command::abort:
       break;  // see answer()
   }
@@ -167,6 +167,12 @@ std::string Agent::look_up(const Request& request) const {
   return port && port->size() < port_room && is_value(*port)
              ? fmt::format("cmd=lookup_result {} port={}", end_of(PMIX_SUCCESS), *port)
              : "cmd=lookup_result " + end_of(PMIX_ERR_NOT_FOUND);
+}
+
+std::string Agent::spawn(const Request& request) const {
+  const auto status = job_.spawn(request.spawn).status;
+  return status == PMIX_SUCCESS ? "cmd=spawn_result rc=0"
+                                : fmt::format("cmd=spawn_result rc=-1 msg={}", PMIx_Error_string(status));
 }
 
 std::string Agent::get(const Request& request) const {

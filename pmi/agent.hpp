@@ -34,6 +34,7 @@ class Agent {
   std::string init(const Request& request);
   std::string look_up(const Request& request) const;
   std::string get(const Request& request) const;
+  std::string spawn(const Request& request) const;
   bool fence();
   bool send(std::string_view line);
   void complain(std::string_view what) const;

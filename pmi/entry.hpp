@@ -82,6 +82,35 @@ inline int set(int* out, long long value) {
   return success;
 }
 
+// ---- further processes
+
+/// A command and its arguments, as both interfaces give these: argv ends with NULL, or is NULL; most: a
+/// number of arguments that is told beside. False: nothing is to be started.
+inline bool set_command(const char* program, const char* const argv[], int most, int ranks,
+                        SpawnCommand& out) {
+  if (program == nullptr || *program == '\0' || ranks <= 0) return false;
+  out.program = program;
+  out.ranks = static_cast<std::uint32_t>(ranks);
+  for (int i = 0; argv != nullptr && i < most && argv[i] != nullptr; ++i) out.arguments.emplace_back(argv[i]);
+  return true;
+}
+
+/// False: the pair is none.
+inline bool add_pair(const char* key, const char* value, std::vector<KeyValue>& out) {
+  if (key == nullptr || value == nullptr) return false;
+  out.push_back({key, value});
+  return true;
+}
+/// False: a key or value that the children could not read.
+inline bool add_preput(const char* key, const char* value, std::vector<KeyValue>& out) {
+  return check_key(key) == success && check_value(value) == success && add_pair(key, value, out);
+}
+
+/// How each command has ended: all have in the same way.
+inline void set_errors(int errors[], int count, int code) {
+  if (errors != nullptr) std::fill_n(errors, count, code);
+}
+
 // ---- services
 
 inline bool is_service(const char* name) {

@@ -3,11 +3,13 @@
 
 #include <pmix.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "pmi/preput.hpp"
 #include "pmi/process_mapping.hpp"
 
 namespace weft::pmi {
@@ -18,16 +20,44 @@ struct Freed {
 };
 using Value = std::unique_ptr<pmix_value_t, Freed>;
 
+pmix_proc_t process_of(std::string_view job, std::uint32_t rank) {
+  pmix_proc_t proc{};
+  job.copy(proc.nspace, PMIX_MAX_NSLEN);
+  proc.rank = rank;
+  return proc;
+}
+
+Value get(const pmix_proc_t& proc, const char* key, const char* directive) {
+  pmix_info_t info;
+  PMIX_INFO_CONSTRUCT(&info);
+  std::strncpy(info.key, directive, PMIX_MAX_KEYLEN);
+  info.value.type = PMIX_BOOL;
+  info.value.data.flag = true;
+  pmix_value_t* value = nullptr;
+  const auto status = PMIx_Get(&proc, key, &info, 1, &value);
+  return Value(status == PMIX_SUCCESS ? value : nullptr);
+}
+
 /// The value that this node has; after a fence that is every value that was put before the fence.
 Value get_here(const pmix_proc_t& proc, const char* key) {
-  pmix_info_t optional;
-  PMIX_INFO_CONSTRUCT(&optional);
-  std::strncpy(optional.key, PMIX_OPTIONAL, PMIX_MAX_KEYLEN);
-  optional.value.type = PMIX_BOOL;
-  optional.value.data.flag = true;
-  pmix_value_t* value = nullptr;
-  const auto status = PMIx_Get(&proc, key, &optional, 1, &value);
-  return Value(status == PMIX_SUCCESS ? value : nullptr);
+  return get(proc, key, PMIX_OPTIONAL);
+}
+/// What a process of another job has committed by now, on any node.
+Value get_there(const pmix_proc_t& proc, const char* key) {
+  return get(proc, key, PMIX_IMMEDIATE);
+}
+
+std::optional<std::string> text_from(const Value& value) {
+  if (!value || value->type != PMIX_STRING || value->data.string == nullptr) return std::nullopt;
+  return std::string(value->data.string);
+}
+
+std::optional<std::uint32_t> number_of(const pmix_proc_t& proc, const char* key) {
+  pmix_value_t* got = nullptr;
+  if (PMIx_Get(&proc, key, nullptr, 0, &got) != PMIX_SUCCESS) return std::nullopt;
+  const Value value(got);
+  if (value->type != PMIX_UINT32) return std::nullopt;
+  return value->data.uint32;
 }
 
 pmix_status_t put_text(pmix_scope_t scope, const std::string& key, std::string_view text) {
@@ -69,6 +99,7 @@ pmix_status_t Job::open() {
   is_alone_ = status == PMIX_ERR_UNREACH;
   if (status != PMIX_SUCCESS && !is_alone_) return status;
   is_open_ = true;
+  preput_ = own_preput().value_or(std::vector<KeyValue>());
   size_ = is_alone_ ? 1 : number_of(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE).value_or(0);
   if (size_ != 0 && self_.rank < size_) return PMIX_SUCCESS;
   (void)close();
@@ -83,13 +114,7 @@ pmix_status_t Job::close() {
 }
 
 std::optional<std::uint32_t> Job::number_of(std::uint32_t rank, const char* key) const {
-  pmix_proc_t proc = self_;
-  proc.rank = rank;
-  pmix_value_t* got = nullptr;
-  if (PMIx_Get(&proc, key, nullptr, 0, &got) != PMIX_SUCCESS) return std::nullopt;
-  const Value value(got);
-  if (value->type != PMIX_UINT32) return std::nullopt;
-  return value->data.uint32;
+  return pmi::number_of(process_of(self_.nspace, rank), key);
 }
 
 std::uint32_t Job::universe_size() const {
@@ -119,6 +144,25 @@ std::optional<std::string> Job::process_mapping() const {
   return text.size() < value_room ? std::optional(std::move(text)) : std::nullopt;
 }
 
+bool Job::is_spawned() const {
+  pmix_proc_t proc = self_;
+  proc.rank = PMIX_RANK_WILDCARD;
+  pmix_value_t* got = nullptr;
+  if (is_alone_ || PMIx_Get(&proc, PMIX_PARENT_ID, nullptr, 0, &got) != PMIX_SUCCESS) return false;
+  const Value value(got);
+  return value->type == PMIX_PROC;
+}
+
+Spawned Job::spawn(const SpawnOrder& order) const {
+  return is_alone_ ? Spawned{PMIX_ERR_UNREACH, {}} : pmi::spawn(order);
+}
+
+std::optional<std::string> Job::get_preput(std::string_view key) const {
+  const auto at =
+      std::find_if(preput_.begin(), preput_.end(), [key](const KeyValue& pair) { return pair.key == key; });
+  return at == preput_.end() ? std::nullopt : std::optional(at->value);
+}
+
 pmix_status_t Job::put(std::string_view key, std::string_view value) {
   return put_text(PMIX_GLOBAL, key_of_job(key), value);
 }
@@ -136,19 +180,43 @@ pmix_status_t Job::fence() {
 }
 
 std::optional<std::string> Job::text_of(std::uint32_t rank, const std::string& key) const {
-  pmix_proc_t proc = self_;
-  proc.rank = rank;
-  const auto value = get_here(proc, key.c_str());
-  if (!value || value->type != PMIX_STRING || value->data.string == nullptr) return std::nullopt;
-  return std::string(value->data.string);
+  return text_from(get_here(process_of(self_.nspace, rank), key.c_str()));
 }
 
 std::optional<std::string> Job::get(std::string_view key, std::optional<std::uint32_t> hint) const {
+  if (auto text = get_preput(key)) return text;
   const auto name = key_of_job(key);
   const auto likely = hint ? hint : number_at_end(key);
   if (likely && *likely < size_)
     if (auto text = text_of(*likely, name)) return text;
   return text_of(PMIX_RANK_UNDEF, name);
+}
+
+pmix_status_t Job::connect(const std::string& job) {
+  if (is_alone_) return PMIX_ERR_UNREACH;
+  if (job.empty() || job.size() > PMIX_MAX_NSLEN) return PMIX_ERR_NOT_FOUND;
+  const auto size = pmi::number_of(process_of(job, PMIX_RANK_WILDCARD), PMIX_JOB_SIZE);
+  if (!size) return PMIX_ERR_NOT_FOUND;
+  connected_.insert_or_assign(job, *size);
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t Job::disconnect(std::string_view job) {
+  const auto at = connected_.find(job);
+  if (at == connected_.end()) return PMIX_ERR_NOT_FOUND;
+  connected_.erase(at);
+  return PMIX_SUCCESS;
+}
+
+std::optional<std::string> Job::get_of(std::string_view job, std::string_view key,
+                                       std::optional<std::uint32_t> rank) const {
+  const auto at = connected_.find(job);
+  if (at == connected_.end()) return std::nullopt;
+  const auto name = key_of_job(key);
+  if (rank) return text_from(get_there(process_of(job, *rank), name.c_str()));
+  for (std::uint32_t each = 0; each < at->second; ++each)
+    if (auto text = text_from(get_there(process_of(job, each), name.c_str()))) return text;
+  return std::nullopt;
 }
 
 pmix_status_t Job::put_on_node(std::string_view key, std::string_view value) {

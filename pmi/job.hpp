@@ -6,10 +6,14 @@
 #include <pmix_common.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "pmi/spawn.hpp"
 
 namespace weft::pmi {
 
@@ -34,9 +38,15 @@ class Job {
   std::string name() const { return self_.nspace; }
   std::uint32_t universe_size() const;
   std::uint32_t app_number() const;
+  bool is_spawned() const;                         ///< another job has asked for this one
   std::vector<std::uint32_t> local_ranks() const;  ///< of this node, ascending
   /// The text of pmi/process_mapping; none where it is too long for a value.
   std::optional<std::string> process_mapping() const;
+
+  /// Errors: those of pmi/spawn; of a name without the servers of a job PMIX_ERR_UNREACH.
+  Spawned spawn(const SpawnOrder& order) const;
+  /// A value that the job was spawned with.
+  std::optional<std::string> get_preput(std::string_view key) const;
 
   /// Every rank can read it after the next fence. Errors: those of PMIx_Put.
   pmix_status_t put(std::string_view key, std::string_view value);
@@ -45,6 +55,14 @@ class Job {
   /// hint: the rank that is likely to have put it. Asks no other process, so it costs microseconds also for a
   /// key that is nowhere.
   std::optional<std::string> get(std::string_view key, std::optional<std::uint32_t> hint = {}) const;
+
+  /// Another job, whose values can be read from now on by get_of(). Errors: PMIX_ERR_NOT_FOUND.
+  pmix_status_t connect(const std::string& job);
+  pmix_status_t disconnect(std::string_view job);
+  bool is_connected(std::string_view job) const { return connected_.find(job) != connected_.end(); }
+  /// What a rank of a connected job has put before its last fence; no rank: the first that has put it.
+  std::optional<std::string> get_of(std::string_view job, std::string_view key,
+                                    std::optional<std::uint32_t> rank) const;
 
   /// At once for the ranks of this node, and for no others.
   pmix_status_t put_on_node(std::string_view key, std::string_view value);
@@ -66,6 +84,8 @@ class Job {
   pmix_proc_t self_{};
   std::uint32_t size_ = 1;
   bool is_open_ = false, is_alone_ = false;
+  std::vector<KeyValue> preput_;
+  std::map<std::string, std::uint32_t, std::less<>> connected_;  // the sizes of other jobs, by name
 };
 
 }  // namespace weft::pmi

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libpmi.so.0: the functions of PMI-1 over PMIx. As everywhere with this interface, calls come from one
-// thread at a time. Names of services, further spaces of keys and further processes are not offered:
-// PMI_FAIL.
+// thread at a time. Further spaces of keys are not offered: PMI_FAIL.
 //   Source of names, arguments and codes: Debian's libpmi0-dev (slurm/pmi.h).
+#include <climits>
+
 #include "pmi/entry.hpp"
 
 using namespace weft::pmi;
@@ -29,8 +30,9 @@ int name_out(char* out, int room) {
 
 PMI_EXPORT int PMI_Init(int* spawned) {
   return guarded([&] {
+    if (spawned == nullptr) return static_cast<int>(invalid_argument);
     const auto status = own_job().open();
-    return status == PMIX_SUCCESS ? set(spawned, 0) : fail;
+    return status == PMIX_SUCCESS ? set(spawned, own_job().is_spawned()) : fail;
   });
 }
 
@@ -144,6 +146,48 @@ PMI_EXPORT int PMI_Lookup_name(const char service[], char port[]) {
   return with_job([&](Job& job) { return look_up(job, service, port, static_cast<int>(port_room)); });
 }
 
+// ---- further processes
+
+namespace {
+
+/// slurm/pmi.h's PMI_keyval_t.
+struct KeyValueArgument {
+  char* key;
+  char* value;
+};
+
+/// False: a pair is none.
+bool read_infos(const KeyValueArgument* infos, int count, SpawnCommand& command) {
+  for (int i = 0; infos != nullptr && i < count; ++i)
+    if (!add_pair(infos[i].key, infos[i].value, command.infos)) return false;
+  return true;
+}
+
+}  // namespace
+
+/// errors [count]: of each command; NULL: not wanted. All commands run as one job, or none.
+PMI_EXPORT int PMI_Spawn_multiple(int count, const char* programs[], const char** arguments[],
+                                  const int ranks[], const int info_counts[], const KeyValueArgument* infos[],
+                                  int preput_count, const KeyValueArgument preput[], int errors[]) {
+  return with_job([&](Job& job) -> int {
+    if (count <= 0 || programs == nullptr || ranks == nullptr || (preput_count > 0 && preput == nullptr))
+      return invalid_argument;
+    SpawnOrder order;
+    for (int i = 0; i < count; ++i) {
+      auto& command = order.commands.emplace_back();
+      const auto* argv = arguments == nullptr ? nullptr : arguments[i];
+      if (!set_command(programs[i], argv, INT_MAX, ranks[i], command)) return invalid_argument;
+      if (infos != nullptr && info_counts != nullptr && !read_infos(infos[i], info_counts[i], command))
+        return invalid_argument;
+    }
+    for (int i = 0; i < preput_count; ++i)
+      if (!add_preput(preput[i].key, preput[i].value, order.preput)) return invalid_argument;
+    const int code = code_of(job.spawn(order).status);
+    set_errors(errors, count, code);
+    return code;
+  });
+}
+
 // ---- what is not offered
 
 PMI_EXPORT int PMI_KVS_Create(char[], int) {
@@ -156,10 +200,6 @@ PMI_EXPORT int PMI_KVS_Iter_first(const char[], char[], int, char[], int) {
   return fail;
 }
 PMI_EXPORT int PMI_KVS_Iter_next(const char[], char[], int, char[], int) {
-  return fail;
-}
-PMI_EXPORT int PMI_Spawn_multiple(int, const char*[], const char**[], const int[], const int[], const void*[],
-                                  int, const void*, int[]) {
   return fail;
 }
 PMI_EXPORT int PMI_Parse_option(int, char*[], int*, void**, int*) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libpmi2.so.0: the functions of PMI-2 over PMIx. Names of services, other jobs and further processes are not
-// offered: PMI2_FAIL. Source of names, arguments and codes: Debian's libpmi2-0-dev (slurm/pmi2.h).
+// libpmi2.so.0: the functions of PMI-2 over PMIx.
+//   Source of names, arguments and codes: Debian's libpmi2-0-dev (slurm/pmi2.h).
 #include <charconv>
 #include <chrono>
+#include <climits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -44,7 +45,7 @@ int numbers_out(const std::optional<std::string>& text, int array[], int room, i
 std::optional<std::string> attribute_of_job(const Job& job, std::string_view name) {
   if (name == "PMI_process_mapping") return job.process_mapping();
   if (name == "universeSize") return std::to_string(job.universe_size());
-  return std::nullopt;
+  return job.get_preput(name);
 }
 
 /// Waits for an attribute that another rank of this node puts, by looking again: no call of PMIx waits for a
@@ -67,7 +68,7 @@ PMI_EXPORT int PMI2_Init(int* spawned, int* size, int* rank, int* appnum) {
       return invalid_argument;
     Job& job = own_job();
     if (job.open() != PMIX_SUCCESS) return fail;
-    set(spawned, 0);
+    set(spawned, job.is_spawned());
     set(size, job.size());
     set(rank, job.rank());
     return set(appnum, job.app_number());
@@ -117,10 +118,11 @@ PMI_EXPORT int PMI2_KVS_Get(const char* id, int source, const char key[], char v
   return with_job([&](Job& job) -> int {
     if (length == nullptr || value == nullptr || room < 0) return invalid_argument;
     if (check_key(key) != success) return check_key(key);
-    if (id != nullptr && job.name() != std::string_view(id, ::strnlen(id, name_room)))
-      return invalid_argument;
     const auto hint = source >= 0 ? std::optional(static_cast<std::uint32_t>(source)) : std::nullopt;
-    const auto found = job.get(key, hint);
+    const std::string_view other(id == nullptr ? "" : id, id == nullptr ? 0 : ::strnlen(id, name_room));
+    const bool is_own = id == nullptr || other == job.name();
+    if (!is_own && !job.is_connected(other)) return invalid_argument;
+    const auto found = is_own ? job.get(key, hint) : job.get_of(other, key, hint);
     if (!found) return fail;
     const auto size = static_cast<int>(found->size());
     if (copy_out(*found, value, room) != success) return set(length, -(size + 1));
@@ -180,15 +182,83 @@ PMI_EXPORT int PMI2_Nameserv_unpublish(const char service[], const void*) {
   return with_job([&](Job& job) { return unpublish(job, service); });
 }
 
-// ---- what is not offered
+// ---- further processes
 
-PMI_EXPORT int PMI2_Job_Spawn(int, const char*[], int[], const char**[], const int[], const int[],
-                              const void*[], int, const void*[], char[], int, int[]) {
-  return fail;
+namespace {
+
+/// slurm/pmi2.h's MPID_Info, as far as it is read here: an array of them for the infos of a command, an array
+/// of pointers for what is preput.
+struct InfoArgument {
+  int handle, mutex, references;
+  InfoArgument* next;
+  char *key, *value;
+};
+
+bool read_infos(const InfoArgument* infos, int count, SpawnCommand& command) {
+  for (int i = 0; infos != nullptr && i < count; ++i)
+    if (!add_pair(infos[i].key, infos[i].value, command.infos)) return false;
+  return true;
 }
-PMI_EXPORT int PMI2_Job_Connect(const char[], void*) {
-  return fail;
+
+bool read_preput(const InfoArgument* const preput[], int count, SpawnOrder& order) {
+  for (int i = 0; i < count; ++i)
+    if (preput[i] == nullptr || !add_preput(preput[i]->key, preput[i]->value, order.preput)) return false;
+  return true;
 }
-PMI_EXPORT int PMI2_Job_Disconnect(const char[]) {
-  return fail;
+
+/// slurm/pmi2.h's PMI2_Connect_comm_t: a way to the other job for a server that does not see that job's
+/// values. Ours does, so there is none.
+struct ConnectArgument {
+  int (*read)(void*, int, void*);
+  int (*write)(const void*, int, void*);
+  void* context;
+  int is_master;
+};
+
+std::string name_of_job(const char* id) {
+  return id == nullptr ? std::string() : std::string(id, ::strnlen(id, name_room));
+}
+
+}  // namespace
+
+/// id [room]: gets the name of the new job; errors [count]: of each command, NULL: not wanted. All commands
+/// run as one job, or none.
+PMI_EXPORT int PMI2_Job_Spawn(int count, const char* programs[], int argument_counts[],
+                              const char** arguments[], const int ranks[], const int info_counts[],
+                              const InfoArgument* infos[], int preput_count, const InfoArgument* preput[],
+                              char id[], int room, int errors[]) {
+  return with_job([&](Job& job) -> int {
+    if (count <= 0 || programs == nullptr || ranks == nullptr || (preput_count > 0 && preput == nullptr))
+      return invalid_argument;
+    SpawnOrder order;
+    for (int i = 0; i < count; ++i) {
+      auto& command = order.commands.emplace_back();
+      const auto* argv = arguments == nullptr ? nullptr : arguments[i];
+      const int most = argument_counts == nullptr ? INT_MAX : argument_counts[i];
+      if (!set_command(programs[i], argv, most, ranks[i], command)) return invalid_argument;
+      if (infos != nullptr && info_counts != nullptr && !read_infos(infos[i], info_counts[i], command))
+        return invalid_argument;
+    }
+    if (!read_preput(preput, preput_count, order)) return invalid_argument;
+    const auto spawned = job.spawn(order);
+    const int code = code_of(spawned.status);
+    set_errors(errors, count, code);
+    return code == success && id != nullptr ? copy_out(spawned.job, id, room) : code;
+  });
+}
+
+/// Not collective; PMI2_KVS_Get reads values of that job from now on.
+PMI_EXPORT int PMI2_Job_Connect(const char id[], ConnectArgument* way) {
+  return with_job([&](Job& job) -> int {
+    if (id == nullptr) return invalid_argument;
+    const auto status = job.connect(name_of_job(id));
+    if (status == PMIX_SUCCESS && way != nullptr) *way = {};
+    return code_of(status);
+  });
+}
+
+PMI_EXPORT int PMI2_Job_Disconnect(const char id[]) {
+  return with_job([&](Job& job) -> int {
+    return id == nullptr ? static_cast<int>(invalid_argument) : code_of(job.disconnect(name_of_job(id)));
+  });
 }

@@ -21,7 +21,9 @@
 
 #include "base/host_name.hpp"
 #include "base/process.hpp"
+#include "base/settings.hpp"
 #include "pmi/agent.hpp"
+#include "pmi/preput.hpp"
 
 namespace weft::pmi {
 namespace {
@@ -124,6 +126,9 @@ int run(char** argv) {
   ::setenv("PMI_FD", std::to_string(ends[1]).c_str(), 1);
   ::setenv("PMI_RANK", std::to_string(rank->rank).c_str(), 1);
   ::setenv("PMI_SIZE", std::to_string(rank->size).c_str(), 1);
+  // The program reads from the environment whether it was spawned, before its first request.
+  if (own_preput()) ::setenv("PMI_SPAWNED", "1", 1);
+  ::unsetenv(base::setting_of(base::Variable::pmi_preput).name);
   ::execvp(argv[0], argv);
   return fail(errno == ENOENT ? not_found : not_executable,
               fmt::format("'{}' cannot be executed: {}", argv[0], std::strerror(errno)));

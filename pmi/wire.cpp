@@ -117,23 +117,29 @@ RequestReader::Result RequestReader::next(std::string_view& bytes) {
   return {std::nullopt, true, line_};
 }
 
-/// The request to spawn is the only one of several lines; what is to be started is of no use here.
 RequestReader::Result RequestReader::take_line() {
   const auto line = std::exchange(line_, {});
-  if (is_in_spawn_) {
-    if (line != "endcmd") return {};
-    is_in_spawn_ = false;
-    return {
-        Request{.command = Command::spawn, .space = {}, .key = {}, .value = {}, .service = {}, .port = {}},
-        false,
-        {}};
-  }
+  if (is_in_spawn_) return take_line_of_spawn(line);
   if (line == "mcmd=spawn") {
     is_in_spawn_ = true;
     return {};
   }
-  auto request = read_request(line);
-  if (request) return {std::move(request), false, {}};
+  auto request = spawn_.is_between_blocks() ? std::nullopt : read_request(line);
+  return request ? Result{std::move(request), false, {}} : fail(line);
+}
+
+RequestReader::Result RequestReader::take_line_of_spawn(std::string_view line) {
+  const auto step = spawn_.take(line);
+  is_in_spawn_ = step == SpawnReader::Step::more;
+  if (step == SpawnReader::Step::is_wrong) return fail(line);
+  if (step != SpawnReader::Step::order_ends) return {};
+  Request request;
+  request.command = Command::spawn;
+  request.spawn = spawn_.release();
+  return {std::move(request), false, {}};
+}
+
+RequestReader::Result RequestReader::fail(std::string_view line) {
   has_failed_ = true;
   line_ = line;
   return {std::nullopt, true, line_};

@@ -12,6 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "pmi/spawn_order.hpp"
+#include "pmi/spawn_wire.hpp"
+
 namespace weft::pmi {
 
 enum class Command : std::uint8_t {
@@ -55,6 +58,7 @@ struct Request {
   std::string service, port;     ///< shorter than service_room and port_room
   std::int32_t version = 0;      ///< pmi_version of init
   std::int32_t exit_status = 1;  ///< of abort
+  SpawnOrder spawn;
 };
 
 /// One line without its newline. No request: an unknown command, a word that is missing, or one that is too
@@ -65,7 +69,7 @@ std::optional<Request> read_request(std::string_view line);
 /// rank may have put the text by another interface.
 bool is_value(std::string_view text) noexcept;
 
-/// Bytes in, requests out; keeps no more than one line.
+/// Bytes in, requests out; keeps no more than one line, or one order to spawn.
 class RequestReader {
  public:
   static constexpr std::size_t longest_line = 4096;
@@ -81,7 +85,10 @@ class RequestReader {
 
  private:
   Result take_line();
+  Result take_line_of_spawn(std::string_view line);
+  Result fail(std::string_view line);
   std::string line_;
+  SpawnReader spawn_;
   bool is_in_spawn_ = false, has_failed_ = false;
 };
 

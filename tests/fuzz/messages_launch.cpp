@@ -76,6 +76,7 @@ launch::StartMessage a_start() {
   launch::StartMessage out;
   out.nspace = "weft-head-77";
   out.servers = 3;
+  out.first_servers = 1;
   out.launcher = {2, "head"};
   out.key = base::Secret(std::array<std::byte, launch::StartMessage::key_bytes>{});
   out.transport = "tcp";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pmi/job.hpp"
+#include "pmi/preput.hpp"
 #include "pmi/wire.hpp"
 #include "tests/fuzz/decoders.hpp"
 #include "tests/unit/tools/libraries/elf_file.hpp"
@@ -27,8 +28,18 @@ bool requests(Bytes bytes) {
     is_any = true;
     require(request->space.size() < pmi::name_room && request->key.size() < pmi::key_room &&
             request->value.size() < pmi::value_room);
+    require(request->spawn.commands.size() <= pmi::most_spawn_commands);
+    for (const auto& [key, value] : request->spawn.preput)
+      require(key.size() < pmi::key_room && value.size() < pmi::value_room);
+    const auto preput = pmi::encode_preput(request->spawn.preput);
+    if (preput) require(pmi::decode_preput(*preput) == request->spawn.preput);
   }
   return is_any;
+}
+
+bool preput(Bytes bytes) {
+  const auto pairs = pmi::decode_preput({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return pairs.has_value();
 }
 
 bool elf(Bytes bytes) {
@@ -50,9 +61,13 @@ void add_pmi(Decoders& to) {
        {"cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=get_my_kvsname\n",
         "cmd=put kvsname=weft-n1-17 key=-bc-0 value=2F6465\ncmd=barrier_in\ncmd=get kvsname=weft-n1-17 "
         "key=-bc-0\n",
-        "mcmd=spawn\nnprocs=2\nexecname=a.out\nendcmd\ncmd=abort exitcode=7\ncmd=finalize\n"})
+        "mcmd=spawn\nnprocs=2\nexecname=a.out\nendcmd\ncmd=abort exitcode=7\ncmd=finalize\n",
+        "mcmd=spawn\nnprocs=1\nexecname=a.out\ntotspawns=2\nspawnssofar=1\narg1=x\nargcnt=1\npreput_num=1\n"
+        "preput_key_0=PARENT_ROOT_PORT_NAME\npreput_val_0=tag#0$\ninfo_num=1\ninfo_key_0=wdir\ninfo_val_0=/"
+        "\nendcmd\nmcmd=spawn\nnprocs=3\nexecname=b\ntotspawns=2\nspawnssofar=2\nargcnt=0\nendcmd\n"})
     decoder.samples.push_back(encoded(sample));
   to.push_back(std::move(decoder));
+  to.push_back({"pmi_preput", {encoded("3:key,5:value,1:k,0:,")}, preput, true});
   to.push_back({"elf",
                 {libraries::elf_file({"libmpi.so.40", "libc.so.6"}, "/opt/a:$ORIGIN", "/opt/b"),
                  libraries::elf_file({})},

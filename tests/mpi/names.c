@@ -10,12 +10,12 @@ static void names(void) {
   char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (rank == 0) {
-    snprintf(port, sizeof port, "a port of rank 0");
+    snprintf(port, sizeof port, "the-port-of-rank-0");
     CHECK(MPI_Publish_name("a service", MPI_INFO_NULL, port) == MPI_SUCCESS);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(MPI_Lookup_name("a service", MPI_INFO_NULL, found) == MPI_SUCCESS);
-  CHECK(strcmp(found, "a port of rank 0") == 0);
+  CHECK(strcmp(found, "the-port-of-rank-0") == 0);
   CHECK(MPI_Lookup_name("another service", MPI_INFO_NULL, found) != MPI_SUCCESS);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) CHECK(MPI_Unpublish_name("a service", MPI_INFO_NULL, port) == MPI_SUCCESS);

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc" / "harness"))
@@ -64,18 +65,17 @@ class Requests(unittest.TestCase):
                 "print(ask('cmd=finalize'))\n")
         self.check(speak(code, 3), 3 * ["cmd=finalize_ack"])
 
-    def test_what_is_not_there_or_not_offered(self):
+    def test_what_is_not_there(self):
         code = ("space = init()\n"
                 "for line in (f'cmd=get kvsname={space} key=no-such', 'cmd=get kvsname=other key=PMI_process_mapping',\n"
                 "             'cmd=put kvsname=other key=a value=b',\n"
-                "             'cmd=unpublish_name service=s', 'cmd=lookup_name service=s',\n"
-                "             'mcmd=spawn\\nnprocs=1\\nexecname=a.out\\nendcmd'):\n"
+                "             'cmd=unpublish_name service=s', 'cmd=lookup_name service=s'):\n"
                 "    reply = ask(line)\n"
                 "    assert ' rc=-1 ' in reply, reply\n"
                 "    print(reply.split()[0])\n"
                 "print(ask(f'cmd=get kvsname={space} key=PMI_process_mapping').split('value=')[1])\n"
                 "print(ask('cmd=finalize'))\n")
-        self.check(speak(code), ["cmd=get_result", "cmd=get_result", "cmd=put_result", "cmd=unpublish_result", "cmd=lookup_result", "cmd=spawn_result", "(vector,(0,1,1))",
+        self.check(speak(code), ["cmd=get_result", "cmd=get_result", "cmd=put_result", "cmd=unpublish_result", "cmd=lookup_result", "(vector,(0,1,1))",
                                  "cmd=finalize_ack"])
 
     def test_names_of_services(self):
@@ -92,6 +92,44 @@ class Requests(unittest.TestCase):
                 "assert ' rc=-1 ' in ask('cmd=lookup_name service=s')\n"
                 "print(ask('cmd=finalize'))\n")
         self.check(speak(code, 3), 3 * ["cmd=finalize_ack"])
+
+    def test_spawn(self):
+        """Two programs as one job, which speaks PMI-1 as well; both sides see the other's published name."""
+        child = ("assert os.environ['PMI_SPAWNED'] == '1' and 'WEFT_PMI_PREPUT' not in os.environ\n"
+                 "space = init()\n"
+                 "got = ask(f'cmd=get kvsname={space} key=PARENT_ROOT_PORT_NAME')\n"
+                 "assert got == 'cmd=get_result rc=0 msg=success value=tag#0$a=b, c', got\n"
+                 "assert ' rc=-1 ' in ask(f'cmd=get kvsname={space} key=of-the-parent')\n"
+                 "assert ask('cmd=barrier_in') == 'cmd=barrier_out'\n"
+                 "print(sys.argv[1:], rank, size, ask('cmd=get_appnum'), os.getcwd())\n"
+                 "ask('cmd=finalize')\n")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "child.py"
+            file.write_text(SPEAK + child)
+            program = "".join(f"arg{i + 1}={word}\\n" for i, word in enumerate([sys.executable, file, "a b", ""]))
+            block = ("mcmd=spawn\\nnprocs={}\\nexecname=" + WEFTPMI + "\\ntotspawns=2\\nspawnssofar={}\\n" + program +
+                     "argcnt=4\\npreput_num=1\\npreput_key_0=PARENT_ROOT_PORT_NAME\\npreput_val_0=tag#0$a=b, c\\n"
+                     "info_num=2\\ninfo_key_0=wdir\\ninfo_val_0=/\\ninfo_key_1=not-known\\ninfo_val_1=x\\nendcmd\\n")
+            code = ("space = init()\n"
+                    "assert 'PMI_SPAWNED' not in os.environ\n"
+                    "ask(f'cmd=put kvsname={space} key=of-the-parent value=x')\n"
+                    f"say('{block.format(1, 1)}')\n"
+                    f"print(ask('{block.format(2, 2)}'.rstrip('\\n')))\n"
+                    "ask('cmd=finalize')\n")
+            result = speak(code)
+        self.check(result, ["cmd=spawn_result rc=0"] +
+                   [f"['a b', ''] {rank} 3 cmd=appnum appnum={program} /" for rank, program in enumerate([0, 1, 1])])
+
+    def test_a_spawn_that_starts_nothing(self):
+        code = ("init()\n"
+                "for line in ('nprocs=1\\nexecname=/no/such/program', 'nprocs=0\\nexecname=true'):\n"
+                "    reply = ask('mcmd=spawn\\n' + line + '\\nendcmd')\n"
+                "    assert reply.startswith('cmd=spawn_result rc=-1 '), reply\n"
+                "print(ask('cmd=finalize'))\n")
+        result = speak(code)
+        self.assertEqual((result.returncode, result.stdout), (0, b"cmd=finalize_ack\n"))
+        self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
+        self.assertIn("'/no/such/program' does not exist", own_lines(result.stderr)[0])
 
     def test_another_version(self):
         code = ("print(ask('cmd=init pmi_version=2 pmi_subversion=0'))\n"
@@ -202,6 +240,11 @@ class BadBytes(unittest.TestCase):
     def test_what_is_no_request(self):
         for text in ("GET / HTTP/1.1\\n", "cmd=no_such\\n", "cmd=get\\n", "\\n", "cmd=put kvsname=a key=b\\n"):
             self.check(f"say('{text}')", "the program wrote '.*' to PMI_FD, which is no request of PMI-1")
+
+    def test_what_is_no_spawn(self):
+        for text in ("endcmd", "nprocs=1\\nendcmd", "nprocs=-1", "execname=", "arg2=x", "totspawns=0", "no word",
+                     "nprocs=1\\nexecname=a\\ntotspawns=2\\nendcmd\\ncmd=get_maxes"):
+            self.check(f"init()\nsay('mcmd=spawn\\n{text}\\n')", "the program wrote '.*' to PMI_FD")
 
     def test_a_line_without_end(self):
         self.check("say('x' * 4096)\nsay('x')", "the program wrote 'x+' to PMI_FD")

@@ -89,6 +89,7 @@ launch::StartMessage Cluster::start_message(const std::vector<std::uint32_t>& no
   launch::StartMessage message;
   message.nspace = identity.nspace;
   message.servers = identity.servers;
+  message.first_servers = identity.first_servers;
   message.launcher = {identity.number, identity.host};
   message.key = identity.key;
   message.transport = channel_.transport();

@@ -203,6 +203,7 @@ Server::Server(const ServerIdentity& identity, Events events) : events_(std::mov
   infos.add_rank(PMIX_SERVER_RANK, Rank{identity.number});
   if (identity.servers > 1) {
     infos.add_u32(PMIX_NUM_NODES, identity.servers);
+    if (identity.first_servers != 0) infos.add_u32("weft.first_nodes", identity.first_servers);
     infos.add_string(PMIX_HOSTNAME, identity.host);
     infos.add_secret("weft.key", identity.key);
     if (!identity.transport.empty()) infos.add_string("weft.transport", identity.transport);

@@ -14,6 +14,7 @@ struct ServerIdentity {
   std::string nspace;
   std::uint32_t number = 0;
   std::uint32_t servers = 1;
+  std::uint32_t first_servers = 0;  ///< those of lower numbers are there from the start; 0: all
   std::string host;
   base::Secret key;             ///< 32 bytes
   std::string transport;        ///< empty: the library's choice

@@ -31,8 +31,9 @@ struct StartMessage {
   /// daemons get the same message, and each finds its node by name.
   enum class Audience { one, all };
 
-  std::string nspace;         ///< of the servers of this launch
-  std::uint32_t servers = 0;  ///< of this launch, the launcher among them
+  std::string nspace;               ///< of the servers of this launch
+  std::uint32_t servers = 0;        ///< of this launch, the launcher among them
+  std::uint32_t first_servers = 0;  ///< as ServerIdentity
   NodeName launcher;
   base::Secret key;       ///< key_bytes
   std::string transport;  ///< as WEFT_TRANSPORT; empty: the daemon chooses

@@ -35,6 +35,7 @@ host::ServerIdentity identity_of(const launch::StartMessage& message, const laun
   identity.nspace = message.nspace;
   identity.number = self.number;
   identity.servers = message.servers;
+  identity.first_servers = message.first_servers;
   identity.host = self.host;
   identity.key = message.key;
   identity.transport = message.transport;

@@ -69,6 +69,10 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
       const auto number = data::as_unsigned(value);
       if (!number || *number == 0 || *number > most_nodes) return fail(Errc::invalid, "PMIX_NUM_NODES");
       out.nodes = static_cast<NodeNumber>(*number);
+    } else if (key == first_nodes_attribute) {
+      const auto number = data::as_unsigned(value);
+      if (!number || *number == 0 || *number > most_nodes) return fail(Errc::invalid, first_nodes_attribute);
+      out.first_nodes = static_cast<NodeNumber>(*number);
     } else if (key == transport_attribute && value.type == PMIX_STRING && value.data.string != nullptr) {
       out.transport = value.data.string;
     } else if (key == one_host_attribute) {
@@ -87,6 +91,7 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   }
   if (out.key && out.self >= out.nodes)
     return fail(Errc::invalid, "PMIX_SERVER_RANK is not below PMIX_NUM_NODES");
+  if (out.first_nodes > out.nodes) return fail(Errc::invalid, first_nodes_attribute);
   return out;
 }
 
@@ -108,7 +113,7 @@ void Cluster::be_alone() {
   way_.reset();
   key_.reset();
   lost_.clear();
-  servers_.reset(0, 1, 0);
+  servers_.reset(0, 1, 1, 0);
 }
 
 Cluster::Opened Cluster::open(const ClusterSpec& spec, const std::optional<Carrier>& carrier) {
@@ -145,7 +150,7 @@ Cluster::Opened Cluster::open_over(const ClusterSpec& spec, const Carrier& carri
 /// Returns why a contact is refused; empty: none is.
 std::string Cluster::enter(const ClusterSpec& spec, std::uint64_t incarnation) {
   key_ = spec.key;
-  servers_.reset(spec.self, spec.nodes, incarnation);
+  servers_.reset(spec.self, spec.nodes, spec.first_nodes == 0 ? spec.nodes : spec.first_nodes, incarnation);
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != self()) static_cast<void>(fabric().mesh().expect(node));
   way_->rpc.on(RequestType::leaving, [this](NodeNumber from, Bytes, const auto&) {

@@ -5,8 +5,10 @@
 
 namespace weft::server {
 
-void ServerTable::reset(NodeNumber self, NodeNumber count, std::uint64_t incarnation) {
+void ServerTable::reset(NodeNumber self, NodeNumber count, NodeNumber first_nodes,
+                        std::uint64_t incarnation) {
   self_ = self;
+  first_nodes_ = first_nodes;
   incarnation_ = incarnation;
   entries_.assign(count, {});
   entries_[self].host = host_;

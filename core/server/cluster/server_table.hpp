@@ -14,13 +14,15 @@ namespace weft::server {
 class ServerTable final : public Views::Others {
  public:
   /// Of one node: node 0, whatever number the host has given to this server.
-  explicit ServerTable(std::string host) : host_(std::move(host)) { reset(0, 1, 0); }
+  explicit ServerTable(std::string host) : host_(std::move(host)) { reset(0, 1, 1, 0); }
 
   NodeNumber self() const noexcept { return self_; }
   /// Of this server; that of a later one of the same number is greater. In a cluster of one: 0.
   std::uint64_t incarnation() const noexcept { return incarnation_; }
   const std::string& host() const noexcept { return host_; }  ///< of this server
   NodeNumber count() const noexcept { return static_cast<NodeNumber>(entries_.size()); }
+  /// Nodes below this number have a server from the start, or had one; others perhaps later, or never.
+  NodeNumber first_nodes() const noexcept { return first_nodes_; }
   /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
   bool is_there(NodeNumber node) const noexcept;
@@ -36,7 +38,7 @@ class ServerTable final : public Views::Others {
 
   // Of the cluster. node: below count().
   /// Nothing is known of the others.
-  void reset(NodeNumber self, NodeNumber count, std::uint64_t incarnation);
+  void reset(NodeNumber self, NodeNumber count, NodeNumber first_nodes, std::uint64_t incarnation);
   void name(NodeNumber node, const std::string& host) { entries_[node].host = host; }
   /// Its contact is known: of a server that is there, of a later one perhaps than before.
   void add(NodeNumber node, const std::string& host) { entries_[node] = {.host = host, .is_known = true}; }
@@ -51,7 +53,7 @@ class ServerTable final : public Views::Others {
     bool is_known = false, is_lost = false, has_left = false;
   };
   const std::string host_;
-  NodeNumber self_ = 0;
+  NodeNumber self_ = 0, first_nodes_ = 1;
   std::uint64_t incarnation_ = 0;
   std::vector<Entry> entries_;
   bool is_hidden_ = false;

@@ -6,11 +6,11 @@
 namespace weft::server {
 
 NodeNumber Places::home_of(std::string_view key) const {
-  return static_cast<NodeNumber>(XXH3_64bits(key.data(), key.size()) % servers_.count());
+  return static_cast<NodeNumber>(XXH3_64bits(key.data(), key.size()) % servers_.first_nodes());
 }
 
 NodeNumber Places::keeper_of(NodeNumber home) const {
-  const auto count = servers_.count();
+  const auto count = servers_.first_nodes();
   const auto followed = followed_.find(home);
   auto node = (followed == followed_.end() ? home : followed->second) % count;
   for (NodeNumber i = 0; i < count && is_gone(node); ++i) node = (node + 1) % count;

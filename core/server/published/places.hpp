@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which server keeps a key. Its hash names a node, the key's home; the keeper is the server of the home, or,
-// where that one is lost or has left, of the next node behind it that is there.
+// where that one is lost or has left, of the next node behind it that is there. Nodes that came later keep
+// nothing: servers hear of them at different times, and would look for a name at different homes.
 //
 // Servers hear of a loss at different times. The first that sends to the next server says by that what it
 // knows (follow()): a keeper is never an earlier server again.
@@ -26,12 +27,12 @@ class Places {
   bool is_gone(NodeNumber node) const {
     return node != self() && (servers_.is_lost(node) || servers_.has_left(node));
   }
-  bool is_node(NodeNumber node) const noexcept { return node < servers_.count(); }
+  bool is_node(NodeNumber node) const noexcept { return node < servers_.first_nodes(); }
   std::vector<NodeNumber> others() const { return servers_.others(); }
 
  private:
   NodeNumber distance(NodeNumber home, NodeNumber keeper) const noexcept {
-    return (keeper + servers_.count() - home) % servers_.count();
+    return (keeper + servers_.first_nodes() - home) % servers_.first_nodes();
   }
 
   const ServerTable& servers_;

@@ -20,6 +20,7 @@
 //   meet                     a fence of the own job
 //   group:NAME               a group of both jobs, constructed with PMIX_GROUP_NOTIFY_TERMINATION
 //   hears:R                  waits for PMIX_GROUP_MEMBER_FAILED of rank R of the other job
+//   names:N finds:N          publishes N names; looks them up without waiting, prints "finds N"
 //   peers                    prints "peers N" on this node, of all namespaces
 //   parent                   prints "parent SUFFIX RANK SPAWNED"
 //   value:NAME               prints "NAME=VALUE" of the environment
@@ -296,6 +297,28 @@ static void construct(const char* name) {
   if (results != NULL) PMIX_INFO_FREE(results, count);
 }
 
+static void publish_names(int count) {
+  for (int i = 0; i < count; ++i) {
+    pmix_info_t info;
+    char key[32];
+    snprintf(key, sizeof key, "name-%d", i);
+    PMIX_INFO_LOAD(&info, key, &i, PMIX_INT);
+    require("PMIx_Publish", PMIx_Publish(&info, 1));
+  }
+}
+
+static void find_names(int count) {
+  for (int i = 0; i < count; ++i) {
+    pmix_pdata_t found;
+    PMIX_PDATA_CONSTRUCT(&found);
+    snprintf(found.key, sizeof found.key, "name-%d", i);
+    require("PMIx_Lookup", PMIx_Lookup(&found, 1, NULL, 0));
+    if (found.value.type != PMIX_INT || found.value.data.integer != i) exit(1);
+  }
+  printf("finds %d\n", count);
+  fflush(stdout);
+}
+
 static void peers(void) {
   pmix_proc_t* procs = NULL;
   size_t count = 0;
@@ -389,6 +412,10 @@ static int call(const char* word, const char* rest) {
     construct(rest);
   } else if (strcmp(word, "hears") == 0) {
     hears((pmix_rank_t)atoi(rest));
+  } else if (strcmp(word, "names") == 0) {
+    publish_names(atoi(rest));
+  } else if (strcmp(word, "finds") == 0) {
+    find_names(atoi(rest));
   } else if (strcmp(word, "peers") == 0) {
     peers();
   } else if (strcmp(word, "parent") == 0) {

@@ -89,6 +89,21 @@ class Spawn(Shapes):
         self.assertEqual(lines[2:4], ["pmix.num.nodes 2"] * 2)
         self.assertEqual(len(set(lines[:2])), 2)
 
+    def test_a_job_that_starts_while_another_waits_for_its_node(self):
+        """Rank 0 asks for a rank on each node, the third of which has no server yet, and rank 1 for one here."""
+        for _ in range(5):
+            lines = self.lines("--virtual-nodes", "3:4", "--map-by", "node", "-n", "2", CLIENT, "init", "meet",
+                               "only:0", *me("init", "meet", "finalize"), "ranks:3", f"text:{MAP}=node", "spawn", "all",
+                               "only:1", *me("init", "finalize"), "spawn", "all", "finalize")
+            self.assertEqual([line.rsplit(" ", 1)[0] for line in lines], ["spawn PMIX_SUCCESS"] * 2)
+
+    def test_names_where_nodes_have_no_server_yet(self):
+        """A rank on one node of three publishes and finds, and so do ranks that come to the other nodes."""
+        child = me("init", "finds:16", "finalize")
+        lines = self.lines("--virtual-nodes", "3:2", "-n", "1", CLIENT, "init", "ends", "names:16", "finds:16", *child, "ranks:3",
+                           f"text:{MAP}=node", "spawn", "ended", "finalize")
+        self.assertEqual(lines, ["ended 1 PMIX_SUCCESS"] + ["finds 16"] * 4 + ["spawn PMIX_SUCCESS 1"])
+
     def test_a_node_that_the_call_adds(self):
         child = me("init", "job:pmix.num.nodes", "value:WEFT_NODE", "connect", "fence", "disconnect", "finalize")
         shape = SHAPES["two nodes"]

@@ -86,7 +86,7 @@ std::vector<Command> all_of(RequestReader& reader, std::string_view bytes, std::
 
 TEST(PmiWire, PutsRequestsTogetherFromPartsOfAnyLength) {
   const std::string bytes =
-      "cmd=get_maxes\nmcmd=spawn\nnprocs=2\ncmd=finalize\nendcmd\ncmd=barrier_in\ncmd=finalize\n";
+      "cmd=get_maxes\nmcmd=spawn\nnprocs=2\nexecname=a\ncmd=finalize\nendcmd\ncmd=barrier_in\ncmd=finalize\n";
   const std::vector<Command> expected{Command::get_maxes, Command::spawn, Command::barrier_in,
                                       Command::finalize};
   for (std::size_t at_once = 1; at_once <= bytes.size(); ++at_once) {

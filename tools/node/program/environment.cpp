@@ -49,7 +49,7 @@ std::string loaded_from() {
 
 bool belongs_to_another_job(const char* variable) noexcept {
   // PMIX_MCA_* stays: a user's own settings of an OpenPMIx library have that form.
-  constexpr std::array<std::string_view, 22> prefixes = {"PMIX_NAMESPACE=",  "PMIX_RANK=",
+  constexpr std::array<std::string_view, 23> prefixes = {"PMIX_NAMESPACE=",  "PMIX_RANK=",
                                                          "PMIX_ID=",         "PMIX_SERVER_",
                                                          "PMIX_DSTORE_",     "PMIX_VERSION=",
                                                          "PMIX_HOSTNAME=",   "PMIX_SECURITY_MODE=",
@@ -59,7 +59,8 @@ bool belongs_to_another_job(const char* variable) noexcept {
                                                          "WEFT_NODE=",       "PMI_FD=",
                                                          "PMI_PORT=",        "PMI_ID=",
                                                          "PMI_RANK=",        "PMI_SIZE=",
-                                                         "PMI_SPAWNED=",     "PMI_JOBID="};
+                                                         "PMI_SPAWNED=",     "PMI_JOBID=",
+                                                         "WEFT_PMI_PREPUT="};
   const std::string_view text(variable);
   const auto starts = [text](std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; };
   return std::any_of(prefixes.begin(), prefixes.end(), starts);

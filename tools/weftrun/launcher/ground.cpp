@@ -45,6 +45,7 @@ void Ground::start_server() {
   identity_.nspace = own_namespace() + "-weftrun";
   identity_.number = plan.alone ? 0 : plan.launcher_number();
   identity_.servers = plan.alone ? 1 : plan.servers();
+  identity_.first_servers = static_cast<std::uint32_t>(plan.nodes.size());
   identity_.host = plan.own ? plan.nodes[*plan.own].name : allocation::OwnNames::here().host;
   identity_.is_on_one_host = plan.one_machine;
   identity_.transport = setup_.transport;

@@ -197,8 +197,9 @@ std::vector<std::uint32_t> RunningJobs::awaited_in(const Plan& plan) const {
 
 /// What waits for them looks at them anew.
 void RunningJobs::bring_in(const std::vector<std::uint32_t>& nodes, Waiting waiting) {
-  has_new_nodes_ = true;
   cluster_->want(nodes, [this, nodes, waiting = std::move(waiting)] {
+    // Not before they are there: another job may start meanwhile, with the contacts that are known then.
+    has_new_nodes_ = true;
     for (const auto node : nodes)
       for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].job->add_witness(node);
     waiting_.push_back(waiting);

@@ -16,6 +16,7 @@ inline StartMessage message_for(std::size_t nodes) {
   StartMessage message;
   message.nspace = "weft-head-77";
   message.servers = static_cast<std::uint32_t>(nodes) + 1;
+  message.first_servers = 1;
   message.launcher = {static_cast<std::uint32_t>(nodes), "head"};
   std::array<std::byte, StartMessage::key_bytes> key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 7 + 3);

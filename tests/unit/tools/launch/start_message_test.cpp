@@ -76,6 +76,7 @@ TEST(StartMessage, damage_is_refused_or_harmless) {
     try {
       const auto message = decode_start_message(damaged, "1.2.0");
       ASSERT_GE(message.servers, 2U);  // what was taken holds together
+      ASSERT_LE(message.first_servers, message.servers);
       ASSERT_FALSE(message.nodes.empty());
       for (std::size_t n = 0; n < message.nodes.size(); ++n) {
         ASSERT_LT(message.nodes[n].number, message.servers);
@@ -99,6 +100,7 @@ TEST(StartMessage, wrong_fields_are_named_with_their_line) {
     return refusal_of([&] { decode_start_message(changed, "1.2.0"); });
   };
   EXPECT_NE(with("servers 3", "servers 1").find("no launch of several"), std::string::npos);
+  EXPECT_NE(with("servers 3 1", "servers 3 4").find("line 3"), std::string::npos);
   EXPECT_NE(with("servers 3", "servers 99999999").find("line 3"), std::string::npos);
   EXPECT_NE(with("key 03", "key ").find("key"), std::string::npos);
   EXPECT_NE(with("key 03", "key 0g").find("line 5"), std::string::npos);
