@@ -23,6 +23,12 @@ bool ServerTable::is_there(NodeNumber node) const noexcept {
          !entries_[node].has_left;
 }
 
+NodeNumber ServerTable::expected() const noexcept {
+  NodeNumber out = 0;
+  for (NodeNumber node = 0; node < count(); ++node) out += is_expected(node) || node == self_ ? 1 : 0;
+  return out;
+}
+
 std::vector<NodeNumber> ServerTable::others() const {
   std::vector<NodeNumber> out;
   for (NodeNumber node = 0; node < count(); ++node)

@@ -26,10 +26,13 @@ class ServerTable final : public Views::Others {
   /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
   bool is_there(NodeNumber node) const noexcept;
+  NodeNumber expected() const noexcept;  ///< so many, itself among them, are or were there
   /// Its contact has come.
   bool is_known(NodeNumber node) const noexcept { return node < count() && entries_[node].is_known; }
   bool has_left(NodeNumber node) const noexcept { return node < count() && entries_[node].has_left; }
   bool is_lost(NodeNumber node) const noexcept { return node < count() && entries_[node].is_lost; }
+  /// It is there from the start, or has come.
+  bool is_expected(NodeNumber node) const noexcept { return node < first_nodes_ || is_known(node); }
   /// All whose contact is known and that are not lost, without oneself.
   std::vector<NodeNumber> others() const override;
 

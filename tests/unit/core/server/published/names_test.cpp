@@ -172,7 +172,7 @@ TEST(OwnNames, are_found_by_publisher_and_key) {
 
 TEST(Places, go_to_the_next_server_that_is_there) {
   ServerTable servers("host");
-  servers.reset(0, 4, 1);
+  servers.reset(0, 4, 4, 1);
   for (NodeNumber node = 1; node < 4; ++node) servers.add(node, "other");
   Places places(servers);
   EXPECT_LT(places.home_of("some key"), 4u);
@@ -188,7 +188,7 @@ TEST(Places, go_to_the_next_server_that_is_there) {
 
 TEST(Places, follow_what_other_servers_know) {
   ServerTable servers("host");
-  servers.reset(0, 4, 1);
+  servers.reset(0, 4, 4, 1);
   for (NodeNumber node = 1; node < 4; ++node) servers.add(node, "other");
   Places places(servers);
   places.follow(1, 2);
@@ -204,7 +204,7 @@ TEST(Places, follow_what_other_servers_know) {
 
 TEST(Places, are_on_nodes_that_are_there_from_the_start) {
   ServerTable servers("host");
-  servers.reset(5, 6, 1, 2);  // this one came later
+  servers.reset(5, 6, 2, 1);  // this one came later
   for (const NodeNumber node : {0u, 1u, 3u}) servers.add(node, "other");
   EXPECT_EQ(servers.expected(), 4u);
   Places places(servers);
@@ -217,7 +217,7 @@ TEST(Places, are_on_nodes_that_are_there_from_the_start) {
 
 TEST(Places, spread_the_keys) {
   ServerTable servers("host");
-  servers.reset(0, 8, 1);
+  servers.reset(0, 8, 8, 1);
   Places places(servers);
   std::vector<int> count(8);
   for (int i = 0; i < 8000; ++i) ++count[places.home_of("service." + std::to_string(i))];
