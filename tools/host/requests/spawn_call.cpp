@@ -24,6 +24,7 @@ enum class Kind {
   text,     ///< option and value
   number,   ///< the same
   ppr,      ///< "2:node" as "ppr:2:node"
+  ranks,    ///< the option, for all ranks, none, or those that the value names
   ignored,  ///< has no meaning here, or it is so anyway
 };
 
@@ -59,6 +60,9 @@ constexpr Row table[] = {
     {PMIX_JOB_RECOVERABLE, Kind::flag, "--on-failure", "continue"},
     {PMIX_JOB_CONTINUOUS, Kind::flag, "--on-failure", "continue"},
     {PMIX_JOB_TIMEOUT, Kind::number, "--timeout"},
+    {PMIX_DEBUG_STOP_ON_EXEC, Kind::ranks, "--stop-on-exec"},
+    {PMIX_DEBUG_STOP_IN_INIT, Kind::ranks, "--stop-in-init"},
+    {PMIX_DEBUG_STOP_IN_APP, Kind::ranks, "--stop-in-app"},
     // Of the parent's job, or as it is anyway: each process of the run may listen to the ends of its jobs.
     {PMIX_NOTIFY_COMPLETION, Kind::ignored},
     {PMIX_SPAWNED, Kind::ignored},
@@ -129,6 +133,30 @@ void set_pushes(const Words& pushes, bool names_rank, Words& words) {
   words.insert(words.end(), pushes.begin(), pushes.end());
 }
 
+std::string listed(const pmix_rank_t* ranks, std::size_t count, std::size_t stride) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto rank = *reinterpret_cast<const pmix_rank_t*>(reinterpret_cast<const char*>(ranks) + i * stride);
+    if (rank == PMIX_RANK_WILDCARD) return "all";
+    out += (out.empty() ? "" : ",") + std::to_string(rank);
+  }
+  return out.empty() ? "none" : out;
+}
+
+/// The ranks that a debugger means, as the value of an option: of a bool, a rank, a process, or an array of
+/// ranks or processes.
+std::optional<std::string> ranks_in(const pmix_value_t& value) {
+  if (const auto truth = truth_of(value)) return std::string(*truth ? "all" : "none");
+  if (const auto rank = rank_of(value)) return listed(&*rank, 1, sizeof *rank);
+  const auto* const array = value.type == PMIX_DATA_ARRAY ? value.data.darray : nullptr;
+  if (array == nullptr || array->array == nullptr || array->size > job::most_ranks) return std::nullopt;
+  if (array->type == PMIX_PROC_RANK)
+    return listed(static_cast<const pmix_rank_t*>(array->array), array->size, sizeof(pmix_rank_t));
+  if (array->type == PMIX_PROC)
+    return listed(&static_cast<const pmix_proc_t*>(array->array)->rank, array->size, sizeof(pmix_proc_t));
+  return std::nullopt;
+}
+
 /// False: the value is none of this kind.
 bool add(const Row& row, const pmix_value_t& value, Words& words) {
   if (row.kind == Kind::ignored) return true;
@@ -137,6 +165,11 @@ bool add(const Row& row, const pmix_value_t& value, Words& words) {
     if (truth && *truth) words.emplace_back(row.option);
     if (truth && *truth && row.value != nullptr) words.emplace_back(row.value);
     return truth.has_value();
+  }
+  if (row.kind == Kind::ranks) {
+    const auto ranks = ranks_in(value);
+    if (ranks) words.push_back(row.option + ("=" + *ranks));
+    return ranks.has_value();
   }
   auto text = row.kind == Kind::number ? written_number(value) : text_of(value);
   if (!text) return false;
