@@ -76,6 +76,7 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
     infos.add_bool(PMIX_SPAWNED, true);
     infos.add_proc(PMIX_PARENT_ID, proc_of(map.parent->nspace, map.parent->rank));
   }
+  if (map.target) infos.add_proc(PMIX_DEBUG_TARGET, proc_of(map.target->nspace, map.target->rank));
   infos.add_bool("weft.localities", true);
   std::vector<ProgramStops> stops;
   for (std::size_t a = 0; a < map.apps.size(); ++a)

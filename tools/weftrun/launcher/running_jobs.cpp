@@ -10,6 +10,7 @@
 
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/weftrun/plan/debugger_plan.hpp"
 #include "tools/weftrun/plan/spawn_plan.hpp"
 
 namespace weft::weftrun {
@@ -76,7 +77,7 @@ RunningJobs::Entry& RunningJobs::entry_of(const JobRun& job) {
 
 const JobRun* RunningJobs::start(const std::shared_ptr<UserRun>& run) {
   const auto plan = plan_now(run->options());
-  return plan ? &add(make(run, run->options(), *plan, std::nullopt)) : nullptr;
+  return plan ? &add(make(run, run->options(), *plan, {})) : nullptr;
 }
 
 /// A job of more ranks than there are slots runs alone, where the slots are not the user's word.
@@ -107,16 +108,60 @@ std::shared_ptr<UserRun> RunningJobs::run_of(const job::ProcessName& process,
   return process.nspace.starts_with(own_namespace()) ? nullptr : place_.watcher.run_of_tools();
 }
 
-/// Each step has a status of its own for what is wrong.
 void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnRequest& request,
                         const Reply& reply) {
+  auto parts = jobs_of(request);
+  if (parts.size() == 1) return spawn_job(node, parts.front(), reply);
+  const auto first = parts.front();
+  parts.erase(parts.begin());
+  spawn_job(node, first, [this, node, others = std::move(parts), reply](const job::Result& result) {
+    if (result.status != PMIX_SUCCESS) return reply(result);
+    // Not inside a call of the job.
+    asio::post(place_.loop, [this, node, others, result, reply] { spawn_others(node, others, result, reply); });
+  });
+}
+
+/// One after the other, when the job of the caller's programs runs, which the reply is about. It ends where one
+/// of the others cannot be; one that has ended by itself has no daemons.
+void RunningJobs::spawn_others(std::optional<std::uint32_t> node, std::vector<job::SpawnRequest> others,
+                               const job::Result& first, const Reply& reply) {
+  if (others.empty()) return reply(first);
+  auto next = std::move(others.front());
+  others.erase(others.begin());
+  for (auto& program : next.programs)
+    if (program.daemons.are_meant) program.daemons.target = {first.nspace, job::Rank{PMIX_RANK_WILDCARD}};
+  const auto parent = next.parent;
+  spawn_job(node, next, [this, node, others = std::move(others), first, parent, reply](const job::Result& result) {
+    const auto* const job = job_named(first.nspace);
+    const bool has_ended = job == nullptr || entry_of(*job).is_ending;
+    if (result.status != PMIX_SUCCESS && !has_ended) {
+      control({parent, job::ControlRequest::What::kill, 0, {{first.nspace, {}}}});
+      return reply({result.status, {}});
+    }
+    asio::post(place_.loop, [this, node, others, first, reply] { spawn_others(node, others, first, reply); });
+  });
+}
+
+/// Where the job goes. Throws Stop.
+Plan RunningJobs::plan_for(const job::SpawnRequest& request, const Options& options) {
+  if (!goes_to_target(request)) return spawn_plan(options, place_.plan, nodes_now());
+  const auto& nspace = request.programs.front().daemons.target->nspace;
+  const auto* const target = job_named(nspace);
+  if (target == nullptr || entry_of(*target).is_ending)
+    refuse(fmt::format("{}, which daemons are to be beside, is no job that runs here", nspace));
+  return debugger_plan(request, place_.plan, nodes_now(), target->table());
+}
+
+/// Each step has a status of its own for what is wrong.
+void RunningJobs::spawn_job(std::optional<std::uint32_t> node, const job::SpawnRequest& request,
+                            const Reply& reply) {
   const auto run = run_of(request.parent, node);
   if (!run || run->is_over()) return reply({PMIX_ERR_JOB_CANCELED, {}});
   pmix_status_t status = PMIX_ERR_BAD_PARAM;
   try {
     const auto options = options_for(request, *run, job_named(request.parent.nspace));
     status = PMIX_ERR_JOB_INSUFFICIENT_RESOURCES;
-    const auto plan = spawn_plan(options, place_.plan, nodes_now());
+    const auto plan = plan_for(request, options);
     if (const auto spares = spares_in(plan); !spares.empty()) return bring_in(spares, {node, request, reply});
     status = PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     start_spawned(run, request, options, plan, reply);
@@ -152,7 +197,7 @@ std::vector<NodeNow> RunningJobs::nodes_now() const {
   for (std::uint32_t node = 0; node < out.size(); ++node) {
     out[node].is_lost = cluster_ != nullptr && node != place_.plan.own && cluster_->is_lost(node);
     for (const auto& entry : jobs_)
-      if (!entry.is_ending)
+      if (!entry.is_ending && !entry.are_daemons)
         out[node].ranks += static_cast<std::uint32_t>(entry.job->table().ranks_on(node).size());
   }
   return out;
@@ -181,12 +226,16 @@ void RunningJobs::serve_waiting() {
     return entry.is_ending || entry.job->is_known_everywhere();
   });
   if (!is_known) return;
-  for (const auto& waiting : std::exchange(waiting_, {})) spawn(waiting.node, waiting.request, waiting.reply);
+  for (const auto& waiting : std::exchange(waiting_, {})) 
+    spawn_job(waiting.node, waiting.request, waiting.reply);
 }
 
 void RunningJobs::start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,
                                 const Options& options, const Plan& plan, const Reply& reply) {
-  auto entry = make(run, options, plan, request.parent);
+  const auto& daemons = request.programs.front().daemons;
+  auto entry = make(run, options, plan,
+                    {0, request.parent, daemons.are_meant ? daemons.target : std::nullopt});
+  entry.are_daemons = daemons.are_meant;
   entry.tells_start = request.tells_start;
   entry.reply = reply;
   if (request.start_seconds != 0) limit_start(entry, std::chrono::seconds(request.start_seconds));
@@ -194,10 +243,10 @@ void RunningJobs::start_spawned(const std::shared_ptr<UserRun>& run, const job::
 }
 
 RunningJobs::Entry RunningJobs::make(const std::shared_ptr<UserRun>& run, const Options& options,
-                                     const Plan& plan, std::optional<job::ProcessName> parent) {
+                                     const Plan& plan, JobName name) {
   JobRunWatcher& watcher = *this;
-  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, options, plan,
-                                      JobName{++last_number_, parent});
+  name.number = ++last_number_;
+  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, options, plan, name);
   try {
     if (node_ != nullptr) job->plan_here(*node_);
     job->register_with(*server_);
@@ -207,7 +256,7 @@ RunningJobs::Entry RunningJobs::make(const std::shared_ptr<UserRun>& run, const 
     job->leave();
     throw;
   }
-  return {run, std::move(job), std::move(parent)};
+  return {run, std::move(job), std::move(name.parent)};
 }
 
 JobRun& RunningJobs::add(Entry entry) {
@@ -310,7 +359,7 @@ void RunningJobs::on_job_over(JobRun& job) {
   if (const auto reply = std::exchange(entry.reply, {}))
     reply(job.has_run() ? job::Result{PMIX_SUCCESS, job.nspace()}
                         : job::Result{status_of_start(job.exit_code()), {}});
-  if (entry.parent && job.has_run() && !entry.is_controlled) run->take_failure(job.exit_code());
+  if (entry.parent && job.has_run() && !entry.is_controlled && !entry.are_daemons) run->take_failure(job.exit_code());
   entry.is_over = true;
   int exit_code = run->first_failure();
   bool are_all = true;

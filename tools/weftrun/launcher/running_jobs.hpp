@@ -78,6 +78,7 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
     std::unique_ptr<JobRun> job;
     std::optional<job::ProcessName> parent{};
     bool tells_start = false;    ///< the parent
+    bool are_daemons = false;    ///< of a debugger: they take no slots, and their failure is none of the run
     bool is_controlled = false;  ///< ended by a process's wish, which is no failure of the run
     Reply reply{};               ///< of PMIx_Spawn; empty: it has been replied to
     std::unique_ptr<GraceTimer> start_limit{};
@@ -108,12 +109,15 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
     job::SpawnRequest request;
     Reply reply;
   };
+  void spawn_others(std::optional<std::uint32_t> node, std::vector<job::SpawnRequest> others,
+                    const job::Result& first, const Reply& reply);
+  void spawn_job(std::optional<std::uint32_t> node, const job::SpawnRequest& request, const Reply& reply);
+  Plan plan_for(const job::SpawnRequest& request, const Options& options);
   void bring_in(const std::vector<std::uint32_t>& spares, Waiting waiting);
   void serve_waiting();
   void start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,
                      const Options& options, const Plan& plan, const Reply& reply);
-  Entry make(const std::shared_ptr<UserRun>& run, const Options& options, const Plan& plan,
-             std::optional<job::ProcessName> parent);
+  Entry make(const std::shared_ptr<UserRun>& run, const Options& options, const Plan& plan, JobName name);
   JobRun& add(Entry entry);
   bool is_here(const job::ProcessName& process);
   void limit_start(Entry& entry, std::chrono::seconds time);
