@@ -131,6 +131,14 @@ std::vector<std::string> Namespace::environment_of(Rank rank,
   return variables;
 }
 
+void Namespace::tell_pid(Rank rank, int pid) const {
+  const auto name = name_of_rank(rank);
+  pmix_value_t value{};
+  value.type = PMIX_PID;
+  value.data.pid = pid;
+  PMIx_Store_internal(&name, PMIX_PROC_PID, &value);
+}
+
 // ---- what the library's thread tells
 
 void Namespace::take_abort(Rank from, int status, const char* message, std::vector<Rank> named) {

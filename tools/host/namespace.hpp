@@ -54,6 +54,9 @@ class Namespace {
   /// Stop (own_failure).
   std::vector<std::string> environment_of(job::Rank rank, const std::vector<std::string>& inherited) const;
 
+  /// For tables of processes: the process has been started, and may not connect for a long time.
+  void tell_pid(job::Rank rank, int pid) const;
+
   /// The rank's process has ended with status 0.
   void mark_ended(job::Rank rank) noexcept;
 

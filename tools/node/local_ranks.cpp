@@ -218,6 +218,7 @@ std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams
     try {
       const process::SpawnResult result = start_rank(index_here, connect, descriptor_limit);
       if (result.pid > 0) {
+        namespace_->tell_pid(ranks_[index_here], result.pid);
         note_stopped(ranks_[index_here]);
         continue;
       }

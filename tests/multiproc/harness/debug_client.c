@@ -8,7 +8,7 @@
 //   off:KEY app_flag:KEY app_number:KEY=N  the same, false; of its latest program
 //   program:N:WORDS          this program, as N processes with these words, which commas part
 //   spawn                    prints "spawn STATUS"; the job that has come is the target
-//   target:NSPACE own        that is the target; the own job
+//   target:NSPACE own back   that is the target; the own job; the target before the last spawn
 //   at                       makes the target that of the daemons that are spawned (PMIX_DEBUG_TARGET)
 //   ready                    waits for PMIX_READY_FOR_DEBUG of the target, prints "ready BREAKPOINT"
 //   release[:R]              raises PMIX_DEBUGGER_RELEASE for the target, or for rank R of it
@@ -30,7 +30,7 @@ enum { most = 16 };
 static pmix_proc_t me;
 static int is_tool;
 static const char* own_path;
-static char target[PMIX_MAX_NSLEN + 1];
+static char target[PMIX_MAX_NSLEN + 1], former[PMIX_MAX_NSLEN + 1];
 static pmix_app_t apps[most];
 static pmix_info_t infos[most], app_infos[most][most];
 static size_t app_count, info_count;
@@ -255,6 +255,7 @@ static void spawn(void) {
   for (size_t i = 0; i < app_count; ++i) apps[i].info = apps[i].ninfo == 0 ? NULL : app_infos[i];
   const pmix_status_t status = PMIx_Spawn(info_count == 0 ? NULL : infos, info_count, apps, app_count, nspace);
   printf("spawn %s\n", PMIx_Error_string(status)), fflush(stdout);
+  memcpy(former, target, sizeof former);
   if (status == PMIX_SUCCESS) snprintf(target, sizeof target, "%s", nspace);
   app_count = info_count = 0;
 }
@@ -292,6 +293,8 @@ static void act(const char* word, const char* rest) {
     snprintf(target, sizeof target, "%s", rest);
   } else if (strcmp(word, "own") == 0) {
     snprintf(target, sizeof target, "%s", me.nspace);
+  } else if (strcmp(word, "back") == 0) {
+    memcpy(target, former, sizeof target);
   } else if (strcmp(word, "at") == 0) {
     pmix_proc_t whom;
     PMIX_LOAD_PROCID(&whom, target, rest[0] == '\0' ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi(rest));

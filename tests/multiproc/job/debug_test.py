@@ -145,14 +145,14 @@ class Debug(unittest.TestCase):
                                       (f"app_number:{PER_PROCESS}=1", 8, 8), (f"app_flag:{DAEMONS}", 8, 8)):
                 with self.subTest(shape=shape, how=how):
                     lines = self.debugged(shape, f"flag:{IN_INIT}", f"program:{ranks}:init,say:on,finalize", "spawn", "ready", "at",
-                                          f"program:0:{daemon}", f"app_flag:{DAEMONS}", how, "spawn", "ended")
+                                          f"program:0:{daemon}", f"app_flag:{DAEMONS}", how, "spawn", "ended", "back", "release", "ended")
                     self.assertEqual(lines.count(f"local {ranks // nodes}"), count, lines)
-                    self.assertEqual(lines[-1], "ended PMIX_SUCCESS")
+                    self.assertEqual(lines.count("ended PMIX_SUCCESS"), 2)
 
     def test_daemons_of_one_process(self):
         lines = self.debugged("four nodes", f"flag:{IN_INIT}", "program:8:init,finalize", "spawn", "ready", "at:5", "program:1:init,aimed,table,release,finalize",
-                              f"app_flag:{DAEMONS}", f"app_number:{PER_NODE}=1", "spawn", "ended")
-        self.assertEqual(lines[2:], ["spawn PMIX_SUCCESS", "table 8", "ended PMIX_SUCCESS"])
+                              f"app_flag:{DAEMONS}", f"app_number:{PER_NODE}=1", "spawn", "ended", "back", "ended")
+        self.assertEqual(lines[2:], ["spawn PMIX_SUCCESS", "table 8", "ended PMIX_SUCCESS", "ended PMIX_SUCCESS"])
 
     def test_daemons_that_come_with_the_job(self):
         for shape, nodes in (("one node", 1), ("four nodes", 4)):
