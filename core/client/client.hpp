@@ -33,6 +33,10 @@ class Client {
   /// Errors, each said on stderr: unreachable (the environment names a server that does not answer), denied.
   static Result<Started> start();
   ~Client();
+  /// Returns when a debugger lets this process go on; at once where it is not to stop (debugger_stop.cpp).
+  /// is_asked: the caller of PMIx_Init says so itself. Errors: PMIX_ERR_LOST_CONNECTION,
+  /// PMIX_ERR_EVENT_REGISTRATION.
+  pmix_status_t stop_for_debugger(bool is_asked);
   /// Calls that wait end, with PMIX_ERR_INIT or PMIX_ERR_LOST_CONNECTION; later ones that need the server or
   /// the thread too.
   void stop() { connection_->stop(); }
@@ -75,6 +79,7 @@ class Client {
   void connect_through(shm::Fd socket);
   void open_rooms();
   void open_events();
+  bool stops_in_init();
   Result<void> enter(std::uint64_t job);
   void on_push(link::Frame frame);
   void on_lost();

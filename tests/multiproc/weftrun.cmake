@@ -34,6 +34,13 @@ foreach(part spawn service)
       "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 endforeach()
 
+add_executable(debug_client ${CMAKE_CURRENT_LIST_DIR}/harness/debug_client.c)
+target_link_libraries(debug_client PRIVATE weft_flags pmix)
+add_test(NAME multiproc.weftrun.debug COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/debug_test.py)
+set_tests_properties(multiproc.weftrun.debug PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT
+    "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;DEBUG_CLIENT=$<TARGET_FILE:debug_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+
 add_executable(knowledge_client ${CMAKE_CURRENT_LIST_DIR}/harness/knowledge_client.c)
 target_link_libraries(knowledge_client PRIVATE weft_flags pmix)
 foreach(part credentials monitors records queries)

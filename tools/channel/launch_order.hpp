@@ -45,6 +45,7 @@ struct Launch {
   job::InputTarget input;
   job::Pmi pmi = job::Pmi::automatic;
   std::optional<job::ProcessName> parent;  ///< of a job that a process has asked for
+  std::optional<job::ProcessName> target;  ///< of daemons of a debugger: PMIX_DEBUG_TARGET
   /// Nodes without ranks of the job whose processes are to know it.
   std::vector<std::uint32_t> witnesses;
   /// To a witness that has come after the launch, from the launcher itself: the node's name. Else empty.
@@ -76,6 +77,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.input);
   archive(launch.pmi);
   archive(launch.parent);
+  archive(launch.target);
   archive(launch.witnesses);
   archive(launch.late_host);
 }

@@ -44,6 +44,7 @@
 #include "tools/job/rank.hpp"
 #include "tools/job/spawn.hpp"
 #include "tools/job/standard_io.hpp"
+#include "tools/job/stops.hpp"
 #include "tools/job/stream.hpp"
 
 namespace weft::channel {
@@ -74,8 +75,9 @@ enum class MessageType : std::uint8_t {
   pulled,
   pushed,
   pull_dropped,
+  held,
 };
-inline constexpr std::uint8_t message_type_count = 25;
+inline constexpr std::uint8_t message_type_count = 26;
 
 /// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
 constexpr pmix_status_t event_code_of(MessageType type) noexcept {
@@ -365,6 +367,18 @@ template <class Archive>
 void fields(Archive& archive, Settled& message) {
   archive(message.nspace);
   archive(message.other_pmix);
+}
+
+/// All ranks of the node that are to stop somewhere for a debugger have, or have ended.
+struct HeldHere {
+  static constexpr MessageType type = MessageType::held;
+  std::string nspace;
+  job::Held held{};
+};
+template <class Archive>
+void fields(Archive& archive, HeldHere& message) {
+  archive(message.nspace);
+  archive(message.held);
 }
 
 /// A process of this node asks for a job (PMIx_Spawn). number: of the sender's choice.

@@ -154,6 +154,11 @@ bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const 
       if (aborted && is_rank_of(aborted->request.from, from)) watcher_.on_aborted(aborted->request);
       return aborted.has_value();
     }
+    case channel::MessageType::held: {
+      const auto held = channel::decode<report::HeldHere>(bytes);
+      if (held) watcher_.on_held(from, held->held);
+      return held.has_value();
+    }
     case channel::MessageType::input_unwanted:
       watcher_.on_input_unwanted(from);
       return true;

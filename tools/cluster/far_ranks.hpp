@@ -31,6 +31,7 @@ class FarRanksWatcher {
   virtual void on_ended(const job::RankEnd& ended) = 0;
   virtual void on_connected_late(job::Rank rank) = 0;
   virtual void on_aborted(const job::AbortRequest& request) = 0;
+  virtual void on_held(std::uint32_t node, const job::Held& held) = 0;
   virtual void on_input_unwanted(std::uint32_t node) = 0;
   /// Called once a node: none of its ranks runs. The node may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;

@@ -140,6 +140,19 @@ void InfoList::add_strings(const char* key, const std::vector<std::string>& valu
   take_array(key, array);
 }
 
+void InfoList::add_ranks(const char* key, const std::vector<job::Rank>& value) {
+  auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
+  auto* ranks = static_cast<pmix_rank_t*>(std::calloc(value.size(), sizeof(pmix_rank_t)));
+  if (array == nullptr || ranks == nullptr) {
+    std::free(array);
+    std::free(ranks);
+    throw std::bad_alloc();
+  }
+  std::transform(value.begin(), value.end(), ranks, [](job::Rank rank) { return number(rank); });
+  *array = {PMIX_PROC_RANK, value.size(), ranks};
+  take_array(key, array);
+}
+
 void InfoList::add_procs(const char* key, const std::vector<pmix_proc_t>& value) {
   auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
   auto* procs = static_cast<pmix_proc_t*>(std::calloc(value.size(), sizeof(pmix_proc_t)));

@@ -38,6 +38,7 @@ class InfoList {
   void add_secret(const char* key, const base::Secret& value);  ///< the same
   void add_pointer(const char* key, void* value);
   void add_strings(const char* key, const std::vector<std::string>& value);  ///< as an array
+  void add_ranks(const char* key, const std::vector<job::Rank>& value);
   void add_procs(const char* key, const std::vector<pmix_proc_t>& value);
   /// Adds one PMIX_DATA_ARRAY of PMIX_INFO; takes the entries of `inner`.
   void add_array(const char* key, InfoList inner);

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "tools/host/calls.hpp"
+#include "tools/host/debug_events.hpp"
 #include "tools/job/ranges.hpp"
 #include "tools/messages/messages.hpp"
 
@@ -75,7 +76,12 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
     infos.add_bool(PMIX_SPAWNED, true);
     infos.add_proc(PMIX_PARENT_ID, proc_of(map.parent->nspace, map.parent->rank));
   }
+  if (map.target) infos.add_proc(PMIX_DEBUG_TARGET, proc_of(map.target->nspace, map.target->rank));
   infos.add_bool("weft.localities", true);
+  std::vector<ProgramStops> stops;
+  for (std::size_t a = 0; a < map.apps.size(); ++a)
+    stops.push_back({map.apps[a].stops, number(map.first_rank_of(a)), map.apps[a].ranks});
+  add_stops(infos, map.size, stops);
 }
 
 InfoList session_level(const JobMap& map) {

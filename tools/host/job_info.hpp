@@ -30,6 +30,7 @@ struct JobMap {
   std::string rank_by = "slot";              ///< how ranks were numbered over the nodes: PMIX_RANKBY
   std::string session_folder;                ///< PMIX_TMPDIR of this node; empty: there is none
   std::optional<job::ProcessName> parent;    ///< of a job that a process has asked for
+  std::optional<job::ProcessName> target;    ///< of daemons of a debugger
 
   // Only in a job of several nodes; else empty.
   std::vector<std::string> node_names;                    ///< by node number

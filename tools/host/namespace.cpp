@@ -53,6 +53,8 @@ Namespace::Namespace(Server& server, const JobMap& map, std::vector<Rank> local,
     : server_(&server),
       name_(map.nspace),
       is_recoverable_(map.is_recoverable),
+      stops_(std::any_of(map.apps.begin(), map.apps.end(),
+                         [](const job::App& app) { return app.stops.is_any(); })),
       size_(map.size),
       local_(std::move(local)),
       marks_(std::make_unique<Marks[]>(size_)),
@@ -129,6 +131,14 @@ std::vector<std::string> Namespace::environment_of(Rank rank,
   return variables;
 }
 
+void Namespace::tell_pid(Rank rank, int pid) const {
+  const auto name = name_of_rank(rank);
+  pmix_value_t value{};
+  value.type = PMIX_PID;
+  value.data.pid = pid;
+  PMIx_Store_internal(&name, PMIX_PROC_PID, &value);
+}
+
 // ---- what the library's thread tells
 
 void Namespace::take_abort(Rank from, int status, const char* message, std::vector<Rank> named) {
@@ -139,6 +149,17 @@ void Namespace::take_abort(Rank from, int status, const char* message, std::vect
 void Namespace::take_loss(Rank rank) noexcept {
   std::uint32_t none = PMIX_RANK_UNDEF;
   first_lost_.compare_exchange_strong(none, number(rank), std::memory_order_acq_rel);
+}
+
+void Namespace::take_held(Rank rank, std::string breakpoint) {
+  if (serves(rank) && events_.held) events_.held(rank, std::move(breakpoint));
+}
+
+void Namespace::take_release(const std::vector<job::ControlRequest::Target>& targets) {
+  if (!events_.released) return;
+  if (targets.empty()) return events_.released({});
+  for (const auto& target : targets)
+    if (target.nspace == name_) events_.released(target.ranks);
 }
 
 void Namespace::advance(Rank rank, Mark mark) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tools/host/job_info.hpp"
+#include "tools/job/control.hpp"
 #include "tools/job/events.hpp"
 
 namespace weft::host {
@@ -29,6 +30,9 @@ class Namespace {
     /// A rank had connected, and the library reports it only now, after mark_ended() for it: PMIx_Init does
     /// not wait for the server, so a process may end before the server has read its hello.
     std::function<void(job::Rank)> connected_late;
+    /// A rank has stopped for a debugger, where it says; a debugger lets these go on (none: all).
+    std::function<void(job::Rank, std::string breakpoint)> held;
+    std::function<void(std::vector<job::Rank>)> released;
   };
 
   /// Registers the job, and its ranks on this node (local). Throws Stop (own_failure).
@@ -49,6 +53,9 @@ class Namespace {
   /// the launch information, and with what the process needs to find the server. Each "NAME=VALUE". Throws
   /// Stop (own_failure).
   std::vector<std::string> environment_of(job::Rank rank, const std::vector<std::string>& inherited) const;
+
+  /// For tables of processes: the process has been started, and may not connect for a long time.
+  void tell_pid(job::Rank rank, int pid) const;
 
   /// The rank's process has ended with status 0.
   void mark_ended(job::Rank rank) noexcept;
@@ -90,6 +97,8 @@ class Namespace {
   // From the server's upcalls, on a thread of the library.
   void take_abort(job::Rank from, int status, const char* message, std::vector<job::Rank> named);
   void take_loss(job::Rank rank) noexcept;
+  void take_held(job::Rank rank, std::string breakpoint);
+  void take_release(const std::vector<job::ControlRequest::Target>& targets);
   void advance(job::Rank rank, Mark mark);
   void server_ended() noexcept { server_ = nullptr; }
 
@@ -101,7 +110,7 @@ class Namespace {
 
   Server* server_;  ///< null: it has ended
   const std::string name_;
-  const bool is_recoverable_;
+  const bool is_recoverable_, stops_;  ///< for a debugger, some rank
   const std::uint32_t size_;
   const std::vector<job::Rank> local_;
   const std::unique_ptr<Marks[]>

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tools/host/calls.hpp"
+#include "tools/host/debug_events.hpp"
 #include "tools/host/namespace.hpp"
 #include "tools/host/requests/control_call.hpp"
 #include "tools/host/requests/spawn_call.hpp"
@@ -183,6 +184,24 @@ struct Upcalls {
     }
     if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cookie);
   }
+
+  /// A rank can say of itself alone that it has stopped: the library sets the source. Any process of the run
+  /// may let ranks go on.
+  static void debugged(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
+                       std::size_t count, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
+                       void* cookie) {
+    const std::span all(infos, count);
+    if (code == PMIX_READY_FOR_DEBUG && source != nullptr)
+      with(*source, [&](Namespace& of, Rank rank) { of.take_held(rank, breakpoint_in(all)); });
+    if (code == PMIX_DEBUGGER_RELEASE) release(released_by(all));
+    if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cookie);
+  }
+  static void release(const std::vector<job::ControlRequest::Target>& targets) {
+    Server* server = current.load(std::memory_order_acquire);
+    if (server == nullptr) return;
+    const std::lock_guard lock(server->mutex_);
+    for (const auto& [name, of] : server->namespaces_) of->take_release(targets);
+  }
 };
 
 Server::Server(const ServerIdentity& identity, Events events) : events_(std::move(events)) {
@@ -230,6 +249,7 @@ Server::~Server() {
 
 void Server::add(Namespace& of) {
   if (!std::exchange(watches_losses_, true)) watch_losses();
+  if (of.stops_ && !std::exchange(watches_debuggers_, true)) watch_debuggers();
   const std::lock_guard lock(mutex_);
   if (!namespaces_.emplace(of.name(), &of).second)
     throw Stop(exit_status::own_failure, messages::damaged_order());
@@ -244,6 +264,17 @@ void Server::watch_losses() {
   pmix_status_t code = PMIX_ERR_PROC_ABORTED;
   const auto id = PMIx_Register_event_handler(&code, 1, nullptr, 0, &Upcalls::lost, nullptr, nullptr);
   require(id < 0 ? id : PMIX_SUCCESS, "PMIx_Register_event_handler");
+}
+
+void Server::watch_debuggers() {
+  pmix_status_t codes[] = {PMIX_READY_FOR_DEBUG, PMIX_DEBUGGER_RELEASE};
+  const auto id = PMIx_Register_event_handler(codes, 2, nullptr, 0, &Upcalls::debugged, nullptr, nullptr);
+  require(id < 0 ? id : PMIX_SUCCESS, "PMIx_Register_event_handler");
+}
+
+void Server::announce_held(const std::string& nspace, const std::string& breakpoint) const {
+  auto infos = ready_infos(nspace, breakpoint);
+  raise_event(PMIX_READY_FOR_DEBUG, nullptr, PMIX_RANGE_SESSION, infos);
 }
 
 void Server::announce_job(pmix_status_t code, const std::string& nspace) const {

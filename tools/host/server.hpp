@@ -51,6 +51,9 @@ class Server {
   void announce_end_of_job(const std::string& nspace, const job::Ending& ending) const;
   /// The same for one process of another node.
   void tell_job(pmix_status_t code, const std::string& nspace, const job::ProcessName& process) const;
+  /// PMIX_READY_FOR_DEBUG, for the tools and processes of all nodes that listen to it: all ranks of the job
+  /// that are to stop there have.
+  void announce_held(const std::string& nspace, const std::string& breakpoint) const;
   /// Events about a job of other nodes are kept no longer for those that listen later.
   void forget_job(const std::string& nspace) const;
 
@@ -61,9 +64,10 @@ class Server {
   void add(Namespace& of);
   void remove(const Namespace& of) noexcept;
   void watch_losses();
+  void watch_debuggers();
 
   const Events events_;
-  bool watches_losses_ = false;
+  bool watches_losses_ = false, watches_debuggers_ = false;
   mutable std::mutex mutex_;  ///< an upcall holds it: no namespace ends meanwhile
   std::map<std::string, Namespace*, std::less<>> namespaces_;
 };

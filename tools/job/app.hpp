@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/job/stops.hpp"
+
 namespace weft::job {
 
 /// -x NAME (no value: that of weftrun's own environment) or -x NAME=VALUE; and what PMIx_Spawn knows besides.
@@ -37,6 +39,7 @@ struct App {
   std::string directory;    ///< --wdir; empty: weftrun's own
   std::string path;         ///< --path: folders in which argv[0] is looked for before those of PATH
   std::string process_set;  ///< --pset; empty: its ranks are in none
+  Stops stops;              ///< for a debugger
 };
 
 template <class Archive>
@@ -46,6 +49,7 @@ void fields(Archive& archive, App& app) {
   archive(app.directory);
   archive(app.path);
   archive(app.process_set);
+  archive(app.stops);
 }
 
 }  // namespace weft::job

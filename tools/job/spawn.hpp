@@ -24,12 +24,28 @@ void fields(Archive& archive, ProcessName& name) {
   archive(name.rank);
 }
 
+/// Daemons of a debugger, as a program of a spawn asks for them (PMIX_DEBUGGER_DAEMONS).
+struct DebuggerDaemons {
+  bool are_meant = false;             ///< the program is such a daemon
+  std::optional<ProcessName> target;  ///< a process, or with rank PMIX_RANK_WILDCARD a job
+  std::uint32_t per_node = 0, per_process = 0;  ///< of the target; both 0: one beside each process
+};
+template <class Archive>
+void fields(Archive& archive, DebuggerDaemons& daemons) {
+  archive(daemons.are_meant);
+  archive(daemons.target);
+  archive(daemons.per_node);
+  archive(daemons.per_process);
+}
+
 struct SpawnRequest {
   struct Program {
     std::vector<std::string> words;  ///< options of weftrun, without -n
     std::vector<std::string> argv;
     std::uint32_t ranks = 0;
     std::vector<EnvironmentSetting> settings;  ///< changes of its environment, in their order
+    DebuggerDaemons daemons{};
+    bool is_apart = false;  ///< a job of its own, whose namespace the caller does not hear
   };
   ProcessName parent;
   std::vector<std::string> words;  ///< options of the whole job
@@ -46,6 +62,8 @@ void fields(Archive& archive, SpawnRequest::Program& program) {
   archive(program.argv);
   archive(program.ranks);
   archive(program.settings);
+  archive(program.daemons);
+  archive(program.is_apart);
 }
 template <class Archive>
 void fields(Archive& archive, SpawnRequest& request) {

@@ -51,7 +51,9 @@ Job::Job(Plan plan, const placement::RankTable& table)
       table_(table),
       ranks_(table.size()),
       nodes_to_start_(count_nodes(table)),
-      nodes_to_settle_(nodes_to_start_) {}
+      nodes_to_settle_(nodes_to_start_) {
+  expect_held();
+}
 
 messages::Where Job::where(Rank rank) const {
   const auto& files = plan_.output_directory;
@@ -118,7 +120,9 @@ Orders Job::started(const Started& report) {
   if (!report.failure.empty()) {
     step_by(Event::start_failed, report.exit_code == 0 ? exit_status::own_failure : report.exit_code,
             report.failure);
-  } else if (--nodes_to_start_ == 0) {
+    return done();
+  }
+  if (--nodes_to_start_ == 0) {
     orders_.emplace_back(Announce{PMIX_LAUNCH_COMPLETE});
     step_by(Event::started);
   }
@@ -136,8 +140,28 @@ Orders Job::node_lost(std::uint32_t node, const std::string& line) {
   if (!line.empty())
     fail(Event::node_lost, exit_status::own_failure, fmt::format("node {}", plan_.hosts[node]), line);
   for (const Rank rank : table_.ranks_on(node)) ranks_.set_ended(rank);
+  for (const auto& held : held_nodes_.lost(node)) announce(held);
   judge_held();
   return done();
+}
+
+// ---- ranks that stop for a debugger
+
+void Job::expect_held() {
+  if (plan_.stops.empty()) return;
+  for (std::uint32_t r = 0; r < table_.size(); ++r)
+    for (const auto point : job::all_stop_points)
+      if (plan_.stops[table_.app_of(Rank{r})].at(point).includes(Rank{r}))
+        held_nodes_.expect(point, table_.node_of(Rank{r}));
+}
+
+Orders Job::node_held(std::uint32_t node, const job::Held& held) {
+  announce(held_nodes_.held(node, held));
+  return done();
+}
+
+void Job::announce(const std::optional<job::Held>& held) {
+  if (held && is_before_its_end()) orders_.emplace_back(AnnounceHeld{*held});
 }
 
 // ---- ends of ranks

@@ -14,6 +14,7 @@
 
 #include "tools/job/ending.hpp"
 #include "tools/job/events.hpp"
+#include "tools/jobs/held_ranks.hpp"
 #include "tools/jobs/orders.hpp"
 #include "tools/jobs/outcome.hpp"
 #include "tools/jobs/rank_states.hpp"
@@ -31,6 +32,7 @@ class Job {
     bool goes_on = false;               ///< it outlives ranks and nodes that are lost, once it is launched
     std::string output_directory{};     ///< of files of what ranks write; empty: it is forwarded
     bool merges_errors = false;         ///< standard error goes where standard output goes
+    std::vector<job::Stops> stops{};    ///< of the apps; none: no rank stops for a debugger
     std::string name{};                 ///< in lines about its ranks; empty: they need none
   };
   /// table: outlives this object.
@@ -50,6 +52,8 @@ class Job {
   Orders rank_ended(const job::RankEnd& end);
   /// A rank whose end was told of without a connection had connected.
   Orders connected_late(job::Rank rank);
+  /// All ranks of a node that are to stop there for a debugger have. Once a point.
+  Orders node_held(std::uint32_t node, const job::Held& held);
   Orders aborted(const job::AbortRequest& request);
   /// After Hold: what has ended for the loss of a rank counts now, if that rank lives on or not.
   Orders hold_over();
@@ -91,12 +95,15 @@ class Job {
   void judge(const job::RankEnd& end);
   void judge_held();
   void say_absentees();
+  void expect_held();
+  void announce(const std::optional<job::Held>& held);
   void end_named(const job::AbortRequest& request);
   Orders done() { return std::exchange(orders_, {}); }
 
   const Plan plan_;
   const placement::RankTable& table_;
   RankStates ranks_;
+  HeldNodes held_nodes_;
   State state_ = State::starting;
   Outcome outcome_;
   job::Ending ending_;  ///< as tools hear it

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/job/events.hpp"
+#include "tools/job/stops.hpp"
 #include "tools/jobs/states.hpp"
 
 namespace weft::jobs {
@@ -34,6 +35,10 @@ struct Say {
 struct Announce {
   pmix_status_t code;
 };
+/// All ranks that are to stop there for a debugger have: PMIX_READY_FOR_DEBUG.
+struct AnnounceHeld {
+  job::Held held;
+};
 /// These ranks are asked to end, and made to after a time of grace.
 struct EndRanks {
   std::vector<job::Rank> ranks;
@@ -46,7 +51,7 @@ struct Hold {
 /// the user is to read it.
 struct LookForStrangers {};
 
-using Order = std::variant<Say, Announce, Action, EndRanks, Hold, LookForStrangers>;
+using Order = std::variant<Say, Announce, AnnounceHeld, Action, EndRanks, Hold, LookForStrangers>;
 using Orders = std::vector<Order>;
 
 }  // namespace weft::jobs

@@ -176,6 +176,23 @@ std::string went_on(std::size_t failures, int exit_status, std::string_view firs
       exit_status, failures, first);
 }
 
+std::string held(const job::Held& held, std::uint32_t size, std::string_view job) {
+  const auto ranks = held.ranks == size ? fmt::format("all {} ranks", size)
+                                        : fmt::format("{} of {} ranks", held.ranks, size);
+  const auto release = "the event PMIX_DEBUGGER_RELEASE lets them go on";
+  switch (held.point) {
+    case job::StopPoint::exec:
+      return fmt::format("{} of {} are stopped before their first instruction, for a debugger; SIGCONT or {}",
+                         ranks, job, release);
+    case job::StopPoint::init:
+      return fmt::format("{} of {} wait in PMIx_Init for a debugger; {}", ranks, job, release);
+    case job::StopPoint::app:
+      break;
+  }
+  return fmt::format("{} of {} wait at '{}' for a debugger", ranks, job,
+                     held.breakpoint.empty() ? "a point of their own" : on_one_line(held.breakpoint));
+}
+
 std::string ended_by_signal(int signal) {
   return fmt::format(
       "got {}: ending the job; ranks that stay get SIGKILL after 2 seconds, or at once if you "

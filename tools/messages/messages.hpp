@@ -11,6 +11,7 @@
 
 #include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
+#include "tools/job/stops.hpp"
 
 namespace weft::messages {
 
@@ -117,6 +118,8 @@ std::string timed_out_at_start(double seconds);
 std::string ended_by_signal(int signal);
 /// With --on-failure continue. first: "rank 3", "node b".
 std::string went_on(std::size_t failures, int exit_status, std::string_view first);
+/// All ranks of a job that are to stop there for a debugger have. size: of the job, whose namespace is `job`.
+std::string held(const job::Held& held, std::uint32_t size, std::string_view job);
 /// job, with: namespaces. The jobs are connected.
 std::string ended_with(std::string_view job, std::string_view with);
 /// by: of a process or tool that has called PMIx_Job_control.

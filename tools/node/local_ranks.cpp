@@ -67,6 +67,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
   map.universe = launch.universe;
   map.is_recoverable = launch.is_recoverable;
   map.parent = launch.parent;
+  map.target = launch.target;
   return map;
 }
 
@@ -112,6 +113,9 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
                             : placement::bind_ranks(topology.get(), local, map_.policy, before, map_.host);
   if (launch.sets_openmp) openmp_threads_ = launch.mapping.cores_each;
   merges_errors_ = launch.merges_errors;
+  for (const Rank rank : ranks_)
+    for (const auto point : job::all_stop_points)
+      if (stops_at(point, rank)) held_.expect(point, rank);
   if (launch.one_machine) shared_files_ = home_.folders.make_shared_files(map_.nspace);
   name_session_folder(notes);
   inherited_ = without_other_jobs(launch.environment);
@@ -187,6 +191,16 @@ void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
       if (weak.lock()) events_.connected_late(rank);
     });
   };
+  events.held = [this, weak = std::weak_ptr(is_here_)](Rank rank, const std::string& breakpoint) {
+    asio::post(loop_, [this, weak, rank, breakpoint] {
+      if (weak.lock()) take_held(rank, breakpoint);
+    });
+  };
+  events.released = [this, weak = std::weak_ptr(is_here_)](std::vector<Rank> ranks) {
+    asio::post(loop_, [this, weak, ranks = std::move(ranks)] {
+      if (weak.lock()) release(ranks);
+    });
+  };
   namespace_ = std::make_unique<host::Namespace>(server, map_, ranks_, std::move(events));
   if (ranks_.empty()) return;
   const auto library_path = library_directory();
@@ -203,7 +217,11 @@ std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams
   for (std::size_t index_here = 0; index_here < ranks_.size(); ++index_here) {
     try {
       const process::SpawnResult result = start_rank(index_here, connect, descriptor_limit);
-      if (result.pid > 0) continue;
+      if (result.pid > 0) {
+        namespace_->tell_pid(ranks_[index_here], result.pid);
+        note_stopped(ranks_[index_here]);
+        continue;
+      }
       const auto app = map_.app_of(ranks_[index_here]);
       const auto interpreter =
           unusable_interpreter(commands_[app].path, map_.apps[app].directory, result.error);
@@ -253,7 +271,40 @@ process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
   request.affinity = affinity.empty() ? nullptr : affinity.data();
   request.affinity_bytes = affinity.size() * sizeof(unsigned long);
   request.descriptor_limit = descriptor_limit;
+  request.stops = stops_at(job::StopPoint::exec, rank);
   return processes_->start(rank, request);
+}
+
+// ---- ranks that stop for a debugger
+
+void LocalRanks::note_stopped(Rank rank) {
+  if (!stops_at(job::StopPoint::exec, rank)) return;
+  stopped_.insert(rank);
+  note_held(job::StopPoint::exec, rank, std::string(breakpoint_of(job::StopPoint::exec)));
+}
+
+/// The event comes after what start() returns.
+void LocalRanks::note_held(job::StopPoint point, Rank rank, const std::string& breakpoint) {
+  auto held = held_.held(point, rank, breakpoint);
+  if (!held) return;
+  asio::post(loop_, [this, weak = std::weak_ptr(is_here_), held = std::move(*held)] {
+    if (weak.lock()) events_.held(held);
+  });
+}
+
+/// What a rank says that is not awaited in PMIx_Init, it says of a point of its own.
+void LocalRanks::take_held(Rank rank, const std::string& breakpoint) {
+  using job::StopPoint;
+  const bool is_in_init =
+      breakpoint == breakpoint_of(StopPoint::init) && held_.expects(StopPoint::init, rank);
+  note_held(is_in_init ? StopPoint::init : StopPoint::app, rank, breakpoint);
+}
+
+/// Of those that stop elsewhere the library lets go by itself. Ranks that are not stopped are let alone.
+void LocalRanks::release(std::vector<Rank> ranks) {
+  if (ranks.empty()) ranks = ranks_;
+  std::erase_if(ranks, [this](Rank rank) { return stopped_.erase(rank) == 0; });
+  if (!ranks.empty()) processes_->send(SIGCONT, ranks);
 }
 
 messages::Where LocalRanks::where(Rank rank) const {
@@ -268,6 +319,8 @@ std::optional<Rank> LocalRanks::take_end(pid_t pid) {
 
 void LocalRanks::tell_end(const Processes::Ended& end) {
   const auto [rank, wait_status] = end;
+  stopped_.erase(rank);
+  for (const auto& held : held_.ended(rank)) events_.held(held);
   // A process that failed has its own reason: that it had connected, as may turn out later, is none.
   if (wait_status == 0) namespace_->mark_ended(rank);
   if (!namespace_->has_connected(rank)) namespace_->deregister(rank);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "tools/host/server.hpp"
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/jobs/held_ranks.hpp"
 #include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/node/descriptor_limit.hpp"
@@ -41,6 +43,8 @@ class LocalRanks {
     std::function<void(job::Rank)> connected_late;  ///< see host::Namespace::Events
     std::function<void(const job::AbortRequest&)> abort;
     std::function<void()> settled;  ///< no rank runs, and no event about one follows; once
+    /// All ranks that are to stop there for a debugger have, or have ended. Once a point; after start().
+    std::function<void(const job::Held&)> held{};
   };
   /// What all jobs of this process have in common, which outlives this object; and the job's mark.
   struct Home {
@@ -111,6 +115,13 @@ class LocalRanks {
                                   unsigned long descriptor_limit);
   RankIdentity identity_of(std::size_t index_here) const;
   messages::Where where(job::Rank rank) const;
+  bool stops_at(job::StopPoint point, job::Rank rank) const {
+    return map_.apps[map_.app_of(rank)].stops.at(point).includes(rank);
+  }
+  void note_stopped(job::Rank rank);
+  void note_held(job::StopPoint point, job::Rank rank, const std::string& breakpoint);
+  void take_held(job::Rank rank, const std::string& breakpoint);
+  void release(std::vector<job::Rank> ranks);
 
   asio::io_context& loop_;
   const Home home_;
@@ -132,6 +143,8 @@ class LocalRanks {
   std::optional<libraries::OpenWatch> libraries_;
   std::unique_ptr<Processes> processes_;
   std::unique_ptr<host::Namespace> namespace_;
+  jobs::HeldRanks held_;
+  std::set<job::Rank> stopped_;  ///< before their first instruction, and not released
   bool is_settling_ = false;
   const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };

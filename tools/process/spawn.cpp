@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -120,9 +121,25 @@ int run_child(void* argument) noexcept {
   }
   if (limit_descriptors(request.descriptor_limit) != 0) fails("its limit of open files cannot be set");
   restore_signals(handover.mask);
+  if (request.stops && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0)
+    fails("it cannot be stopped for a debugger (the system forbids ptrace)");
   ::execve(request.path, request.argv, request.envp);
   fails("its program cannot be executed");
   return 127;
+}
+
+/// A traced child has executed its program, and the kernel has stopped it there. It stays stopped, for whatever
+/// debugger comes, and is no longer traced. False: it has ended, and been reaped.
+bool leave_stopped(pid_t pid) noexcept {
+  for (;;) {
+    int status = 0;
+    const pid_t changed = ::waitpid(pid, &status, 0);
+    if (changed < 0 && errno == EINTR) continue;
+    if (changed != pid || !WIFSTOPPED(status)) return false;
+    // With another signal, which came before, it has not got there yet.
+    if (WSTOPSIG(status) == SIGTRAP) return ::ptrace(PTRACE_DETACH, pid, nullptr, SIGSTOP) == 0;
+    ::ptrace(PTRACE_CONT, pid, nullptr, static_cast<long>(WSTOPSIG(status)));
+  }
 }
 
 /// The child's stack for the time it shares our memory.
@@ -165,6 +182,7 @@ SpawnResult Spawner::spawn(const SpawnRequest& request) const noexcept {
     ::waitpid(pid, nullptr, 0);
     return {-1, handover.error, handover.step};
   }
+  if (request.stops && !leave_stopped(pid)) return {-1, ECHILD, "it has ended before its first instruction"};
   return {pid, 0, nullptr};
 }
 

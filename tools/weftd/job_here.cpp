@@ -35,7 +35,10 @@ JobHere::JobHere(Place& place, std::string nspace, std::function<void()> over)
                              [this](const job::AbortRequest& request) {
                                send(channel::report::Aborted{nspace_, request});
                              },
-                             [this] { step(JobEvent::settled); }})),
+                             [this] { step(JobEvent::settled); },
+                             [this](const job::Held& held) {
+                               send(channel::report::HeldHere{nspace_, held});
+                             }})),
       output_pipes_(place.loop, nspace_, *this, [this] { step(JobEvent::drained); }),
       input_pipes_(place.loop, [this] { send(channel::report::InputUnwanted{nspace_}); }),
       push_pipes_(place.loop) {}

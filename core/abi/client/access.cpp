@@ -169,7 +169,8 @@ pmix_status_t PMIx_Commit(void) {
   });
 }
 
-/// PMIx_Store_internal: a value about any process that only this process will see.
+/// PMIx_Store_internal: a value about any process that only this process will see. A server's PMIX_PROC_PID
+/// (PMIX_PID) of a client that is registered is the pid of that one in tables of processes until it connects.
 pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmix_value_t* val) {
   return guarded_status([&]() -> pmix_status_t {
     auto* role = roles().acting();

@@ -5,6 +5,7 @@
 #include "core/abi/roles/native_procs.hpp"
 #include "core/abi/roles/progress.hpp"
 #include "core/abi/roles/role.hpp"
+#include "core/data/names/directive.hpp"
 #include "pmix.h"
 
 using weft::abi::roles;
@@ -49,6 +50,10 @@ void declare_model(weft::client::Client& client, weft::data::Infos said) {
 ///          PMIX_ERR_BAD_PARAM, and the call is not counted. A call with PMIX_PROGRAMMING_MODEL, another key
 ///          of models or several raises PMIX_MODEL_DECLARED with them in this process; every handler that is
 ///          registered for that code later hears it, too.
+///          PMIX_DEBUG_STOP_IN_INIT (bool), as job-level data of the server or in the first call: the call
+///          tells the server that it waits (PMIX_READY_FOR_DEBUG, PMIX_BREAKPOINT "pmix-init", for the host
+///          alone) and returns after PMIX_DEBUGGER_RELEASE, or when a debugger sets `released` in its frame;
+///          PMIX_ERR_LOST_CONNECTION where the server ends before.
 /// Not yet: other attributes (ignored, refused where required).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
@@ -66,6 +71,8 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
         return started.error().code == weft::Errc::denied ? weft::abi::to_status(started.error())
                                                           : PMIX_ERR_SERVER_NOT_AVAIL;
       status = started->status;
+      const bool is_asked = weft::data::is_set(info, ninfo, PMIX_DEBUG_STOP_IN_INIT);
+      if (const auto held = started->client->stop_for_debugger(is_asked); held != PMIX_SUCCESS) return held;
       if (weft::abi::says_external_progress(info, ninfo)) started->client->connection().stop_thread(false);
       roles().set_client(std::move(started->client));
     }

@@ -49,8 +49,22 @@ void HostData::get(pmix_proc_t proc, std::string key, data::Infos infos,
 
 pmix_status_t HostData::store(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value) {
   if (key.empty() || key.size() > PMIX_MAX_KEYLEN) return PMIX_ERR_BAD_PARAM;
+  if (key == PMIX_PROC_PID && value.type == PMIX_PID) {
+    note_pid(proc, value.data.pid);
+    return PMIX_SUCCESS;
+  }
   return private_.store(link::nspace_of(proc), proc.rank, key, value) ? PMIX_SUCCESS
                                                                       : PMIX_ERR_UNKNOWN_DATA_TYPE;
+}
+
+/// A process has a pid before it connects, and for a debugger that counts.
+void HostData::note_pid(const pmix_proc_t& proc, pid_t pid) {
+  calls_.run_later([this, proc, pid] {
+    auto* const job = jobs_.find_announced(link::nspace_of(proc));
+    if (job == nullptr) return;
+    const auto client = job->clients.find(proc.rank);
+    if (client != job->clients.end()) client->second.pid = pid;
+  });
 }
 
 pmix_value_t* HostData::keep(data::Value value) {

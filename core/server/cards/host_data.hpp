@@ -32,7 +32,8 @@ class HostData {
                               const store::GetDirectives& how) const;
   void get(pmix_proc_t proc, std::string key, data::Infos infos,
            std::function<void(pmix_status_t, data::Value)> done);
-  /// A private value. PMIX_ERR_BAD_PARAM, _UNKNOWN_DATA_TYPE.
+  /// A private value; or, as PMIX_PROC_PID of a client that is registered here, its pid, for tables of
+  /// processes until it connects. PMIX_ERR_BAD_PARAM, _UNKNOWN_DATA_TYPE.
   pmix_status_t store(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
   /// Lives as long as the server.
   pmix_value_t* keep(data::Value value);
@@ -45,6 +46,8 @@ class HostData {
   void nodes_of(std::string nspace, std::function<void(pmix_status_t, std::string)> done);
 
  private:
+  void note_pid(const pmix_proc_t& proc, pid_t pid);
+
   HostCalls& calls_;
   const shm::Segment& segment_;
   Jobs& jobs_;

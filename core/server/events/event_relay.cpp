@@ -85,7 +85,7 @@ void EventRelay::take_from_node(Bytes body) {
   auto event = decoded_event(body);
   if (!event || !events::is_range(event->range)) return;
   spread(*event, nullptr);
-  registry_.deliver(std::move(*event));
+  tell_host(std::move(*event));
 }
 
 Result<EventWishes> EventRelay::subscribe(ClientConnection& connection,
@@ -136,6 +136,19 @@ void EventRelay::relay(const ConnectionRef& from, std::uint64_t tag, events::Eve
   raise(std::move(event), from.get(), [from, tag](pmix_status_t status) { from->reply(tag, status); });
 }
 
+/// A host that has stopped processes lets them go on: it hears of each release, for whichever they are.
+void EventRelay::tell_host(events::Event event) {
+  const auto* const range = event.infos.find(PMIX_EVENT_CUSTOM_RANGE);
+  if (event.code == PMIX_DEBUGGER_RELEASE && range != nullptr) {
+    auto procs = data::Value::copy_of(range->value);
+    if (!procs) return;
+    event.infos.remove(PMIX_EVENT_CUSTOM_RANGE);
+    event.infos.add(PMIX_EVENT_AFFECTED_PROCS, std::move(*procs));
+    event.range = PMIX_RANGE_RM;
+  }
+  registry_.deliver(std::move(event));
+}
+
 void EventRelay::raise(events::Event event) {
   raise(std::move(event), nullptr, [](pmix_status_t) {});
 }
@@ -150,7 +163,7 @@ void EventRelay::raise(events::Event event, const ClientConnection* except, Done
     return host_.notify(std::move(event), std::move(taken));
   }
   auto body = is_beyond && tree_ ? encoded(event) : std::vector<std::byte>();
-  registry_.deliver(std::move(event));
+  tell_host(std::move(event));
   if (body.empty()) return taken(PMIX_SUCCESS);
   tree_->spread(std::move(body), [taken = std::move(taken)] { taken(PMIX_SUCCESS); });
 }
@@ -161,7 +174,7 @@ void EventRelay::notify(events::Event event, Done done) {
   spread(event, nullptr);
   // A host that takes events relays them to the servers of other nodes itself.
   if (goes_beyond_node(event.range) && tree_ && !host_takes_events()) tree_->spread(encoded(event), nullptr);
-  registry_.deliver(std::move(event));
+  tell_host(std::move(event));
   done(PMIX_SUCCESS);
 }
 

@@ -60,6 +60,7 @@ class EventRelay {
   void deliver_from_server(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   std::unique_ptr<TreeRelay> tree_of_cluster();
   void take_from_node(Bytes body);
+  void tell_host(events::Event event);
   void spread(const events::Event& event, const ClientConnection* except);
   void raise(events::Event event, const ClientConnection* except, Done taken);
   bool is_from_here(const events::Event& event) const;

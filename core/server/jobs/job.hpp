@@ -22,6 +22,7 @@ struct Registered {
   uid_t uid = 0;
   gid_t gid = 0;
   void* object = nullptr;
+  pid_t pid = 0;  ///< as the host has said; 0: it has not
 };
 
 struct Job {

@@ -51,8 +51,11 @@ std::vector<ProcessRow> Processes::here(const Job& job) const {
   std::vector<ProcessRow> rows;
   for (std::uint32_t i = 0; i < job.view().local_count(); ++i) {
     const auto& local = job.view().local(i);
-    rows.push_back({local.rank.load(std::memory_order_relaxed), local.pid.load(std::memory_order_relaxed),
-                    state_of(local.state.load(std::memory_order_relaxed))});
+    ProcessRow row{local.rank.load(std::memory_order_relaxed), local.pid.load(std::memory_order_relaxed),
+                   state_of(local.state.load(std::memory_order_relaxed))};
+    const auto client = job.clients.find(row.rank);
+    if (row.pid == 0 && client != job.clients.end()) row.pid = client->second.pid;
+    rows.push_back(row);
   }
   return rows;
 }

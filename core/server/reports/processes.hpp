@@ -15,7 +15,7 @@ namespace weft::server {
 /// A process as the server of its node knows it.
 struct ProcessRow {
   std::uint32_t rank = 0;
-  std::int32_t pid = 0;  ///< 0: it has not connected
+  std::int32_t pid = 0;  ///< 0: it has not connected, and its host has not said
   pmix_proc_state_t state = PMIX_PROC_STATE_UNDEF;
 };
 template <class Archive>

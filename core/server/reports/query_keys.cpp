@@ -187,7 +187,7 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   if (key == HostAttributes::query_key) return host_attributes_.value();
   if (key == PMIX_QUERY_SUPPORTED_KEYS) return text(supported_keys());
   if (key == PMIX_QUERY_SPAWN_SUPPORT) return text(host_attributes_.list_of("spawn"));
-  if (key == PMIX_QUERY_DEBUG_SUPPORT) return text("");  // no process stops for a debugger
+  if (key == PMIX_QUERY_DEBUG_SUPPORT) return text(debug_support());
   if (key == PMIX_QUERY_AVAIL_SERVERS) return servers_of_machine();
   if (key == PMIX_QUERY_NUM_PSETS || key == PMIX_QUERY_PSET_NAMES || key == PMIX_QUERY_PSET_MEMBERSHIP)
     return of_sets(key, scope);
@@ -203,6 +203,18 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope, gathered);
   if (key == PMIX_PROC_PID || key == PMIX_PROC_STATE_STATUS) return process(key, scope, gathered);
   return of_realm(key, scope);
+}
+
+/// What the host has said that it supports of what debuggers ask PMIx_Spawn for.
+std::string QueryKeys::debug_support() const {
+  const auto all = "," + host_attributes_.list_of("spawn") + ",";
+  std::string out;
+  for (const char* key : {PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT, PMIX_DEBUG_STOP_IN_APP,
+                          PMIX_DEBUG_TARGET, PMIX_DEBUGGER_DAEMONS, PMIX_DEBUG_DAEMONS_PER_NODE,
+                          PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_COSPAWN_APP})
+    if (all.find(fmt::format(",{},", key)) != std::string::npos)
+      out += fmt::format("{}{}", out.empty() ? "" : ",", key);
+  return out;
 }
 
 std::string QueryKeys::namespaces(const QueryScope& scope, const Gathered& gathered) const {

@@ -56,6 +56,7 @@ class QueryKeys {
   Result<data::Value> answer(std::string_view key, const QueryScope& scope, const Gathered& gathered) const;
 
  private:
+  std::string debug_support() const;
   std::string namespaces(const QueryScope& scope, const Gathered& gathered) const;
   Result<data::Value> namespace_info(const QueryScope& scope, const Gathered& gathered) const;
   Result<data::Value> server_uri(const QueryScope& scope) const;

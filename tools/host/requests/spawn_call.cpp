@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tools/host/requests/process_names.hpp"
+
 namespace weft::host {
 namespace {
 
@@ -24,6 +26,7 @@ enum class Kind {
   text,     ///< option and value
   number,   ///< the same
   ppr,      ///< "2:node" as "ppr:2:node"
+  ranks,    ///< the option, for all ranks, none, or those that the value names
   ignored,  ///< has no meaning here, or it is so anyway
 };
 
@@ -61,6 +64,9 @@ constexpr Row table[] = {
     {PMIX_JOB_RECOVERABLE, Kind::flag, "--on-failure", "continue"},
     {PMIX_JOB_CONTINUOUS, Kind::flag, "--on-failure", "continue"},
     {PMIX_JOB_TIMEOUT, Kind::number, "--timeout"},
+    {PMIX_DEBUG_STOP_ON_EXEC, Kind::ranks, "--stop-on-exec"},
+    {PMIX_DEBUG_STOP_IN_INIT, Kind::ranks, "--stop-in-init"},
+    {PMIX_DEBUG_STOP_IN_APP, Kind::ranks, "--stop-in-app"},
     // Of the parent's job, or as it is anyway: each process of the run may listen to the ends of its jobs.
     {PMIX_NOTIFY_COMPLETION, Kind::ignored},
     {PMIX_SPAWNED, Kind::ignored},
@@ -131,6 +137,30 @@ void set_pushes(const Words& pushes, bool names_rank, Words& words) {
   words.insert(words.end(), pushes.begin(), pushes.end());
 }
 
+std::string listed(const pmix_rank_t* ranks, std::size_t count, std::size_t stride) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto rank = *reinterpret_cast<const pmix_rank_t*>(reinterpret_cast<const char*>(ranks) + i * stride);
+    if (rank == PMIX_RANK_WILDCARD) return "all";
+    out += (out.empty() ? "" : ",") + std::to_string(rank);
+  }
+  return out.empty() ? "none" : out;
+}
+
+/// The ranks that a debugger means, as the value of an option: of a bool, a rank, a process, or an array of
+/// ranks or processes.
+std::optional<std::string> ranks_in(const pmix_value_t& value) {
+  if (const auto truth = truth_of(value)) return std::string(*truth ? "all" : "none");
+  if (const auto rank = rank_of(value)) return listed(&*rank, 1, sizeof *rank);
+  const auto* const array = value.type == PMIX_DATA_ARRAY ? value.data.darray : nullptr;
+  if (array == nullptr || array->array == nullptr || array->size > job::most_ranks) return std::nullopt;
+  if (array->type == PMIX_PROC_RANK)
+    return listed(static_cast<const pmix_rank_t*>(array->array), array->size, sizeof(pmix_rank_t));
+  if (array->type == PMIX_PROC)
+    return listed(&static_cast<const pmix_proc_t*>(array->array)->rank, array->size, sizeof(pmix_proc_t));
+  return std::nullopt;
+}
+
 /// False: the value is none of this kind.
 bool add(const Row& row, const pmix_value_t& value, Words& words) {
   if (row.kind == Kind::ignored) return true;
@@ -139,6 +169,11 @@ bool add(const Row& row, const pmix_value_t& value, Words& words) {
     if (truth && *truth) words.emplace_back(row.option);
     if (truth && *truth && row.value != nullptr) words.emplace_back(row.value);
     return truth.has_value();
+  }
+  if (row.kind == Kind::ranks) {
+    const auto ranks = ranks_in(value);
+    if (ranks) words.push_back(row.option + ("=" + *ranks));
+    return ranks.has_value();
   }
   auto text = row.kind == Kind::number ? written_number(value) : text_of(value);
   if (!text) return false;
@@ -172,8 +207,9 @@ std::optional<job::EnvironmentSetting> setting_of(How how, const pmix_value_t& v
 /// The words and changes of the environment that infos of the job, or of a program, come to.
 class Infos {
  public:
-  Infos(Words& words, std::vector<job::EnvironmentSetting>& settings, job::SpawnRequest& request)
-      : words_(words), settings_(settings), request_(request) {}
+  /// program: of the job, or of all of them.
+  Infos(job::SpawnRequest::Program& program, Words& words, job::SpawnRequest& request)
+      : words_(words), settings_(program.settings), program_(program), request_(request) {}
 
   pmix_status_t read(std::span<const pmix_info_t> infos) {
     for (const auto& info : infos)
@@ -216,14 +252,37 @@ class Infos {
       (key == PMIX_FWD_STDOUT ? request_.keeps_output : request_.keeps_errors) |= truth.value_or(false);
       return truth ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     }
+    if (const auto status = read_debugger(key, info.value)) return *status;
     const auto* row =
         std::find_if(std::begin(table), std::end(table), [&](const Row& each) { return key == each.key; });
     if (row != std::end(table)) return add(*row, info.value, words_) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     return PMIX_INFO_IS_REQUIRED(&info) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
   }
 
+  /// Nothing: the key is about something else.
+  std::optional<pmix_status_t> read_debugger(std::string_view key, const pmix_value_t& value) {
+    auto& daemons = program_.daemons;
+    const auto take = [](auto& out, const auto& read) {
+      if (read) out = *read;
+      return read ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    };
+    if (key == PMIX_DEBUGGER_DAEMONS) return take(daemons.are_meant, truth_of(value));
+    if (key == PMIX_COSPAWN_APP) return take(program_.is_apart, truth_of(value));
+    if (key == PMIX_DEBUG_DAEMONS_PER_NODE) return take(daemons.per_node, daemons_of(value));
+    if (key == PMIX_DEBUG_DAEMONS_PER_PROC) return take(daemons.per_process, daemons_of(value));
+    if (key != PMIX_DEBUG_TARGET) return std::nullopt;
+    const bool is_process = value.type == PMIX_PROC && value.data.proc != nullptr;
+    if (is_process) daemons.target = name_of(*value.data.proc);
+    return is_process ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+  }
+  static std::optional<std::uint32_t> daemons_of(const pmix_value_t& value) {
+    const auto number = number_of(value);
+    return number && *number <= job::most_ranks_a_node ? number : std::nullopt;
+  }
+
   Words& words_;
   std::vector<job::EnvironmentSetting>& settings_;
+  job::SpawnRequest::Program& program_;
   job::SpawnRequest& request_;
 };
 
@@ -237,20 +296,36 @@ pmix_status_t read_variables(char* const* variables, std::vector<job::Environmen
   return PMIX_SUCCESS;
 }
 
-pmix_status_t read_program(const pmix_app_t& app, job::SpawnRequest& request) {
-  auto& program = request.programs.emplace_back();
+/// of_all: what the job says for each program.
+pmix_status_t read_program(const pmix_app_t& app, const job::SpawnRequest::Program& of_all,
+                           job::SpawnRequest& request) {
+  auto& program = request.programs.emplace_back(of_all);
   for (char** word = app.argv; word != nullptr && *word != nullptr; ++word) program.argv.emplace_back(*word);
   // The Standard lets argv begin with the program's name, and cmd say where it is.
   if (program.argv.empty()) program.argv.emplace_back();
   if (app.cmd != nullptr && app.cmd[0] != '\0') program.argv.front() = app.cmd;
   if (program.argv.front().empty()) return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
-  if (app.maxprocs <= 0) return PMIX_ERR_BAD_PARAM;
-  program.ranks = static_cast<std::uint32_t>(app.maxprocs);
   if (app.cwd != nullptr && app.cwd[0] != '\0') program.words = {"--wdir", app.cwd};
   const std::span infos(app.info, app.info == nullptr ? 0 : app.ninfo);
-  auto status = Infos(program.words, program.settings, request).read(infos);
+  auto status = Infos(program, program.words, request).read(infos);
+  // How many daemons there are may follow from the processes that they are for.
+  if (app.maxprocs <= 0 && !program.daemons.are_meant) return PMIX_ERR_BAD_PARAM;
+  program.ranks = static_cast<std::uint32_t>(std::max(app.maxprocs, 1));
   if (status == PMIX_SUCCESS) status = read_variables(app.env, program.settings);
   return status;
+}
+
+/// Daemons alone are for a job that runs already; others are for that of the same request.
+pmix_status_t check_daemons(const job::SpawnRequest& request) {
+  const auto& all = request.programs;
+  const bool are_alone =
+      std::all_of(all.begin(), all.end(), [](const auto& program) { return program.daemons.are_meant; });
+  const bool is_wrong = std::any_of(all.begin(), all.end(), [&](const auto& program) {
+    const auto& daemons = program.daemons;
+    return daemons.are_meant &&
+           ((daemons.per_node != 0 && daemons.per_process != 0) || (are_alone && !daemons.target));
+  });
+  return is_wrong ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
 }
 
 }  // namespace
@@ -258,7 +333,9 @@ pmix_status_t read_program(const pmix_app_t& app, job::SpawnRequest& request) {
 std::vector<std::string> spawn_attributes() {
   std::vector<std::string> out{PMIX_SET_ENVAR,         PMIX_ADD_ENVAR,    PMIX_UNSET_ENVAR,
                                PMIX_PREPEND_ENVAR,     PMIX_APPEND_ENVAR, PMIX_NO_OVERSUBSCRIBE,
-                               PMIX_NOTIFY_JOB_EVENTS, PMIX_TIMEOUT,      PMIX_SPAWN_TIMEOUT};
+                               PMIX_NOTIFY_JOB_EVENTS, PMIX_TIMEOUT,      PMIX_SPAWN_TIMEOUT,
+                               PMIX_DEBUGGER_DAEMONS,  PMIX_DEBUG_TARGET, PMIX_DEBUG_DAEMONS_PER_NODE,
+                               PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_COSPAWN_APP};
   for (const auto& row : table)
     if (row.kind != Kind::ignored) out.emplace_back(row.key);
   return out;
@@ -269,13 +346,11 @@ pmix_status_t read_spawn_call(const pmix_proc_t& parent, const pmix_info_t infos
   if (programs == 0 || apps == nullptr) return PMIX_ERR_BAD_PARAM;
   if (programs > most_spawned_programs) return PMIX_ERR_OUT_OF_RESOURCE;
   out.parent = {std::string(parent.nspace, ::strnlen(parent.nspace, PMIX_MAX_NSLEN)), job::Rank{parent.rank}};
-  std::vector<job::EnvironmentSetting> of_all;
-  auto status = Infos(out.words, of_all, out).read({infos, infos == nullptr ? 0 : count});
-  for (std::size_t i = 0; i < programs && status == PMIX_SUCCESS; ++i) status = read_program(apps[i], out);
-  // A program's own come behind those of the job.
-  for (auto& program : out.programs)
-    program.settings.insert(program.settings.begin(), of_all.begin(), of_all.end());
-  return status;
+  job::SpawnRequest::Program of_all;  // a program's own comes behind
+  auto status = Infos(of_all, out.words, out).read({infos, infos == nullptr ? 0 : count});
+  for (std::size_t i = 0; i < programs && status == PMIX_SUCCESS; ++i)
+    status = read_program(apps[i], of_all, out);
+  return status == PMIX_SUCCESS ? check_daemons(out) : status;
 }
 
 }  // namespace weft::host

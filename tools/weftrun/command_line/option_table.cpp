@@ -64,6 +64,10 @@ void take_service(S& s, ServiceOptions::What what, G& g) {
   service.name = g.value.empty() ? "default" : service_name(g.option, g.value);
 }
 
+void take_stop(S& s, job::StopPoint point, G& g) {
+  s.app.stops.at(point) = stopped_ranks(g.option, g.value);
+}
+
 constexpr Option table[] = {
     {"-n, --n, --np", "N", Topic::program, "Ranks of this program; default: one for each slot",
      [](S& s, G& g) { s.app.ranks = count_of("-n", g.value, "ranks", 1, job::most_ranks); }},
@@ -78,6 +82,15 @@ constexpr Option table[] = {
      [](S& s, G& g) { s.app.path = g.value; }},
     {"--pset", "NAME", Topic::program, "Name the ranks of this program; programs may share a name",
      [](S& s, G& g) { s.app.process_set = process_set(g.value); }},
+    {"--stop-on-exec", "[=RANKS]", Topic::program,
+     "Stop ranks of this program before their first instruction, for a debugger; default: all",
+     [](S& s, G& g) { take_stop(s, job::StopPoint::exec, g); }},
+    {"--stop-in-init", "[=RANKS]", Topic::program,
+     "Stop ranks of this program in PMIx_Init until PMIX_DEBUGGER_RELEASE; default: all",
+     [](S& s, G& g) { take_stop(s, job::StopPoint::init, g); }},
+    {"--stop-in-app", "[=RANKS]", Topic::program,
+     "Tell ranks of this program to stop where it waits for a debugger (PMIX_DEBUG_STOP_IN_APP)",
+     [](S& s, G& g) { take_stop(s, job::StopPoint::app, g); }},
     {"-H, --host", "LIST", Topic::program,
      "Nodes and their slots: a:2,b:2 or n[01-16]:8; before the first program: for all that have none of "
      "their own; repeatable",

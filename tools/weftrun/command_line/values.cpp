@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <set>
 #include <vector>
 
 #include "tools/placement/processor_lists.hpp"
@@ -136,6 +137,21 @@ void read_display(const std::string& text, Options& options) {
         break;
     }
   }
+}
+
+job::StoppedRanks stopped_ranks(std::string_view option, const std::string& text) {
+  if (text.empty() || text == "all") return {true, {}};
+  if (text == "none") return {};
+  std::set<Rank> ranks;
+  for (const auto& part : split(text, ',')) {
+    const auto ends = split(part, '-');
+    const auto first = whole_number(ends.front());
+    const auto last = whole_number(ends.back());
+    if (ends.size() > 2 || !first || !last || *first > *last || *last >= job::most_ranks)
+      refuse(fmt::format("{} '{}' names no ranks; it can be all, none, or a list like 0-3,7", option, text));
+    for (auto rank = *first; rank <= *last; ++rank) ranks.insert(Rank{rank});
+  }
+  return {false, {ranks.begin(), ranks.end()}};
 }
 
 job::InputTarget input_target(const std::string& text) {

@@ -39,6 +39,8 @@ void set_cores_each(std::uint32_t cores, Options& options);
 /// --display map,allocation,bindings
 void read_display(const std::string& text, Options& options);
 
+/// --stop-...[=RANKS]: all (no text), none, or a list like 0-3,7.
+job::StoppedRanks stopped_ranks(std::string_view option, const std::string& text);
 job::InputTarget input_target(const std::string& text);
 std::chrono::milliseconds time_limit(const std::string& text);
 job::EnvironmentSetting environment_setting(const std::string& text);

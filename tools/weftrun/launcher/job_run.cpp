@@ -48,6 +48,13 @@ void JobRun::do_order(const jobs::Announce& order) {
   tell_if_all_run();
 }
 
+/// Of a job that a process has asked for, that process hears.
+void JobRun::do_order(const jobs::AnnounceHeld& order) {
+  server_->announce_held(launch_.nspace, order.held.breakpoint);
+  const auto line = messages::held(order.held, table_.size(), launch_.nspace);
+  launch_.parent ? place_.run.console().print_detail(line) : place_.run.console().print_result(line);
+}
+
 void JobRun::tell_if_all_run() {
   if (!job_.all_run() || (far_ != nullptr && !far_->is_known_everywhere()) || std::exchange(is_told_, true))
     return;

@@ -115,6 +115,7 @@ class JobRun final : cluster::FarRanksWatcher {
   void on_ended(const job::RankEnd& ended) override;
   void on_connected_late(job::Rank rank) override;
   void on_aborted(const job::AbortRequest& request) override;
+  void on_held(std::uint32_t node, const job::Held& held) override;
   void on_input_unwanted(std::uint32_t node) override;
   void on_node_settled(std::uint32_t node) override;
   void on_other_pmix(std::uint32_t node, const std::string& file) override;
@@ -124,6 +125,7 @@ class JobRun final : cluster::FarRanksWatcher {
   void carry_out(const jobs::Orders& orders);
   void do_order(const jobs::Say& order);
   void do_order(const jobs::Announce& order);
+  void do_order(const jobs::AnnounceHeld& order);
   void do_order(jobs::Action action);
   void do_order(const jobs::EndRanks& order);
   void do_order(const jobs::Hold& order);

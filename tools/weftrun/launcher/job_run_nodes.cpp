@@ -58,6 +58,10 @@ void JobRun::on_node_settled(std::uint32_t) {
   carry_out(job_.node_settled());
 }
 
+void JobRun::on_held(std::uint32_t node, const job::Held& held) {
+  carry_out(job_.node_held(node, held));
+}
+
 void JobRun::on_input_unwanted(std::uint32_t node) {
   input_->disconnect_node(node);
 }

@@ -2,6 +2,7 @@
 // JobRun, first part: from the plan to running ranks.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tools/host/launch_info.hpp"
@@ -18,6 +19,8 @@ jobs::Job::Plan JobRun::plan_of(const Options& options, const Plan& plan,
   if (launch.parent) out.name = launch.nspace;
   for (const auto& node : plan.nodes) out.hosts.push_back(node.name);
   for (const auto& app : launch.apps) out.programs.push_back(app.argv[0]);
+  if (std::any_of(launch.apps.begin(), launch.apps.end(), [](const auto& app) { return app.stops.is_any(); }))
+    for (const auto& app : launch.apps) out.stops.push_back(app.stops);
   out.goes_on = options.on_failure == OnFailure::go_on;
   out.output_directory = options.output_directory;
   out.merges_errors = launch.merges_errors;
@@ -58,6 +61,7 @@ void JobRun::plan_here(node::Node& node) {
   events.ended = [this](const job::RankEnd& ended) { on_own_rank_ended(ended); };
   events.connected_late = [this](Rank rank) { on_connected_late(rank); };
   events.abort = [this](const job::AbortRequest& request) { on_aborted(request); };
+  events.held = [this](const job::Held& held) { on_held(*plan_.own, held); };
   events.settled = [this] {
     if (const auto other = local_->other_pmix(); !other.empty()) on_other_pmix(*plan_.own, other);
     on_node_settled(*plan_.own);

@@ -12,6 +12,7 @@
 #include "tools/allocation/own_names.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/weftrun/plan/debugger_plan.hpp"
 #include "tools/weftrun/plan/spawn_plan.hpp"
 
 namespace weft::weftrun {
@@ -83,7 +84,7 @@ const JobRun* RunningJobs::start(const std::shared_ptr<UserRun>& run) {
     bring_in(awaited, [this] { place_.watcher.on_nodes_added(); });
     return nullptr;
   }
-  return &add(make(run, run->options(), *plan, std::nullopt));
+  return &add(make(run, run->options(), *plan, {}));
 }
 
 /// Their daemons are started when a job has ranks there.
@@ -132,12 +133,51 @@ std::shared_ptr<UserRun> RunningJobs::run_of(const job::ProcessName& process,
 
 void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnRequest& request,
                         const Reply& reply) {
-  place(node, request, reply, true);
+  auto parts = jobs_of(request);
+  if (parts.size() == 1) return spawn_job(node, parts.front(), reply);
+  const auto first = parts.front();
+  parts.erase(parts.begin());
+  spawn_job(node, first, [this, node, others = std::move(parts), reply](const job::Result& result) {
+    if (result.status != PMIX_SUCCESS) return reply(result);
+    // Not inside a call of the job.
+    asio::post(place_.loop, [this, node, others, result, reply] { spawn_others(node, others, result, reply); });
+  });
+}
+
+/// One after the other, when the job of the caller's programs runs, which the reply is about. It ends where one
+/// of the others cannot be; one that has ended by itself has no daemons.
+void RunningJobs::spawn_others(std::optional<std::uint32_t> node, std::vector<job::SpawnRequest> others,
+                               const job::Result& first, const Reply& reply) {
+  if (others.empty()) return reply(first);
+  auto next = std::move(others.front());
+  others.erase(others.begin());
+  for (auto& program : next.programs)
+    if (program.daemons.are_meant) program.daemons.target = {first.nspace, job::Rank{PMIX_RANK_WILDCARD}};
+  const auto parent = next.parent;
+  spawn_job(node, next, [this, node, others = std::move(others), first, parent, reply](const job::Result& result) {
+    const auto* const job = job_named(first.nspace);
+    const bool has_ended = job == nullptr || entry_of(*job).is_ending;
+    if (result.status != PMIX_SUCCESS && !has_ended) {
+      control({parent, job::ControlRequest::What::kill, 0, {{first.nspace, {}}}});
+      return reply({result.status, {}});
+    }
+    asio::post(place_.loop, [this, node, others, first, reply] { spawn_others(node, others, first, reply); });
+  });
+}
+
+/// Where the job goes. Throws Stop.
+Plan RunningJobs::plan_for(const job::SpawnRequest& request, const Options& options) {
+  if (!goes_to_target(request)) return spawn_plan(options, place_.plan, nodes_now());
+  const auto& nspace = request.programs.front().daemons.target->nspace;
+  const auto* const target = job_named(nspace);
+  if (target == nullptr || entry_of(*target).is_ending)
+    refuse(fmt::format("{}, which daemons are to be beside, is no job that runs here", nspace));
+  return debugger_plan(request, place_.plan, nodes_now(), target->table());
 }
 
 /// Each step has a status of its own for what is wrong.
-void RunningJobs::place(std::optional<std::uint32_t> node, const job::SpawnRequest& request,
-                        const Reply& reply, bool adds_nodes) {
+void RunningJobs::spawn_job(std::optional<std::uint32_t> node, const job::SpawnRequest& request,
+                            const Reply& reply, bool adds_nodes) {
   const auto run = run_of(request.parent, node);
   if (!run || run->is_over()) return reply({PMIX_ERR_JOB_CANCELED, {}});
   pmix_status_t status = PMIX_ERR_BAD_PARAM;
@@ -145,9 +185,9 @@ void RunningJobs::place(std::optional<std::uint32_t> node, const job::SpawnReque
     const auto options = options_for(request, *run, job_named(request.parent.nspace));
     status = PMIX_ERR_JOB_INSUFFICIENT_RESOURCES;
     if (adds_nodes) add_nodes(options);
-    const auto plan = spawn_plan(options, place_.plan, nodes_now());
+    const auto plan = plan_for(request, options);
     if (const auto awaited = awaited_in(plan); !awaited.empty())
-      return bring_in(awaited, [this, node, request, reply] { place(node, request, reply, false); });
+      return bring_in(awaited, [this, node, request, reply] { spawn_job(node, request, reply, false); });
     status = PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     start_spawned(run, request, options, plan, reply);
   } catch (const Stop& stop) {
@@ -182,7 +222,7 @@ std::vector<NodeNow> RunningJobs::nodes_now() const {
   for (std::uint32_t node = 0; node < out.size(); ++node) {
     out[node].is_lost = is_lost(node);
     for (const auto& entry : jobs_)
-      if (!entry.is_ending)
+      if (!entry.is_ending && !entry.are_daemons)
         out[node].ranks += static_cast<std::uint32_t>(entry.job->table().ranks_on(node).size());
   }
   return out;
@@ -217,7 +257,10 @@ void RunningJobs::serve_waiting() {
 
 void RunningJobs::start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,
                                 const Options& options, const Plan& plan, const Reply& reply) {
-  auto entry = make(run, options, plan, request.parent);
+  const auto& daemons = request.programs.front().daemons;
+  auto entry = make(run, options, plan,
+                    {0, request.parent, daemons.are_meant ? daemons.target : std::nullopt});
+  entry.are_daemons = daemons.are_meant;
   entry.tells_start = request.tells_start;
   entry.reply = reply;
   if (request.start_seconds != 0) limit_start(entry, std::chrono::seconds(request.start_seconds));
@@ -225,10 +268,10 @@ void RunningJobs::start_spawned(const std::shared_ptr<UserRun>& run, const job::
 }
 
 RunningJobs::Entry RunningJobs::make(const std::shared_ptr<UserRun>& run, const Options& options,
-                                     const Plan& plan, std::optional<job::ProcessName> parent) {
+                                     const Plan& plan, JobName name) {
   JobRunWatcher& watcher = *this;
-  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, options, plan,
-                                      JobName{++last_number_, parent});
+  name.number = ++last_number_;
+  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, options, plan, name);
   try {
     if (node_ != nullptr) job->plan_here(*node_);
     job->register_with(*server_);
@@ -238,7 +281,7 @@ RunningJobs::Entry RunningJobs::make(const std::shared_ptr<UserRun>& run, const 
     job->leave();
     throw;
   }
-  return {run, std::move(job), std::move(parent)};
+  return {run, std::move(job), std::move(name.parent)};
 }
 
 JobRun& RunningJobs::add(Entry entry) {
@@ -341,7 +384,7 @@ void RunningJobs::on_job_over(JobRun& job) {
   if (const auto reply = std::exchange(entry.reply, {}))
     reply(job.has_run() ? job::Result{PMIX_SUCCESS, job.nspace()}
                         : job::Result{status_of_start(job.exit_code()), {}});
-  if (entry.parent && job.has_run() && !entry.is_controlled) run->take_failure(job.exit_code());
+  if (entry.parent && job.has_run() && !entry.is_controlled && !entry.are_daemons) run->take_failure(job.exit_code());
   entry.is_over = true;
   int exit_code = run->first_failure();
   bool are_all = true;

@@ -81,6 +81,7 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
     std::unique_ptr<JobRun> job;
     std::optional<job::ProcessName> parent{};
     bool tells_start = false;    ///< the parent
+    bool are_daemons = false;    ///< of a debugger: they take no slots, and their failure is none of the run
     bool is_controlled = false;  ///< ended by a process's wish, which is no failure of the run
     Reply reply{};               ///< of PMIx_Spawn; empty: it has been replied to
     std::unique_ptr<GraceTimer> start_limit{};
@@ -111,13 +112,15 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   /// Waits for nodes: what it does when they are there, or lost, and know all jobs.
   using Waiting = std::function<void()>;
   void bring_in(const std::vector<std::uint32_t>& nodes, Waiting waiting);
+  void spawn_others(std::optional<std::uint32_t> node, std::vector<job::SpawnRequest> others,
+                    const job::Result& first, const Reply& reply);
+  void spawn_job(std::optional<std::uint32_t> node, const job::SpawnRequest& request, const Reply& reply,
+                 bool adds_nodes = true);
+  Plan plan_for(const job::SpawnRequest& request, const Options& options);
   void serve_waiting();
-  void place(std::optional<std::uint32_t> node, const job::SpawnRequest& request, const Reply& reply,
-             bool adds_nodes);
   void start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,
                      const Options& options, const Plan& plan, const Reply& reply);
-  Entry make(const std::shared_ptr<UserRun>& run, const Options& options, const Plan& plan,
-             std::optional<job::ProcessName> parent);
+  Entry make(const std::shared_ptr<UserRun>& run, const Options& options, const Plan& plan, JobName name);
   JobRun& add(Entry entry);
   bool is_here(const job::ProcessName& process);
   void limit_start(Entry& entry, std::chrono::seconds time);

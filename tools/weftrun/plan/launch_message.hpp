@@ -28,6 +28,7 @@ std::string own_namespace();
 struct JobName {
   std::uint32_t number = 0;                ///< 0: there is one that the process was started for
   std::optional<job::ProcessName> parent;  ///< the process that has asked for it; nothing: its user has
+  std::optional<job::ProcessName> target;  ///< of daemons of a debugger; nothing: it is of others
 };
 
 /// Without launch information, which the server gathers. Throws Stop (usage): --stdin names a rank that the

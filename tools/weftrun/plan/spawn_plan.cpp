@@ -94,6 +94,7 @@ Options spawn_options(const job::SpawnRequest& request, const SpawningRun& run,
     const bool is_first = out.apps.empty();
     auto app = std::move(one.apps.front());
     app.argv = program.argv;
+    if (program.daemons.are_meant) app.stops = {};
     app.settings = inherited;
     app.settings.insert(app.settings.end(), program.settings.begin(), program.settings.end());
     auto hosts = mentions_in(one);
@@ -120,7 +121,7 @@ Options spawn_options(const job::SpawnRequest& request, const SpawningRun& run,
   return out;
 }
 
-Plan spawn_plan(const Options& options, const Plan& run, const std::vector<NodeNow>& now) {
+Plan nodes_of_run(const Plan& run) {
   Plan plan;
   plan.nodes = run.nodes;
   plan.nodes.insert(plan.nodes.end(), run.spares.begin(), run.spares.end());
@@ -128,6 +129,11 @@ Plan spawn_plan(const Options& options, const Plan& run, const std::vector<NodeN
   plan.alone = run.alone;
   plan.one_machine = run.one_machine;
   plan.universe = run.universe;
+  return plan;
+}
+
+Plan spawn_plan(const Options& options, const Plan& run, const std::vector<NodeNow>& now) {
+  Plan plan = nodes_of_run(run);
   const auto slots = slots_of(options, run, now);
   std::vector<std::uint32_t> asked;
   std::vector<placement::Pool> pools;

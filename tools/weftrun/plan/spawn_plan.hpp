@@ -32,4 +32,7 @@ struct NodeNow {
 /// such node.
 Plan spawn_plan(const Options& options, const Plan& run, const std::vector<NodeNow>& now);
 
+/// A plan of all nodes of the run, the spares too, without ranks.
+Plan nodes_of_run(const Plan& run);
+
 }  // namespace weft::weftrun

@@ -68,6 +68,7 @@ std::vector<std::string> one_of_each() {
       encode(report::ConnectedLate{"j", Rank{2}}),
       encode(report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}}),
       encode(report::InputUnwanted{"j"}),
+      encode(report::HeldHere{"j", {job::StopPoint::app, "here", 3}}),
       encode(report::Settled{"j", "file"}),
       encode(report::PeerLost{3, "why"}),
       encode(report::Spawn{7, a_spawn()}),
@@ -95,7 +96,7 @@ std::size_t readable_as_any(const std::string& bytes) {
   return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::EndJob,
                         order::Leave, report::Hello, report::Started, report::Unreachable, report::Output,
                         report::Ended, report::ConnectedLate, report::Aborted, report::InputUnwanted,
-                        report::Settled, report::PeerLost, report::Spawn, report::Connected, report::Control,
+                        report::Settled, report::HeldHere, report::PeerLost, report::Spawn, report::Connected, report::Control,
                         order::Outcome>(bytes);
 }
 

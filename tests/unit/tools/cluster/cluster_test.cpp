@@ -64,6 +64,7 @@ struct JobRun : FarRanksWatcher {
   void on_ended(const job::RankEnd& end) override { ends.insert({end.rank, end.wait_status}); }
   void on_connected_late(Rank) override {}
   void on_aborted(const job::AbortRequest&) override {}
+  void on_held(std::uint32_t, const job::Held&) override {}
   void on_input_unwanted(std::uint32_t) override {}
   void on_node_settled(std::uint32_t node) override { settled.insert(node); }
   void on_other_pmix(std::uint32_t, const std::string&) override {}

@@ -22,6 +22,9 @@ struct InWords {
   std::string operator()(const Announce& announce) const {
     return announce.code == PMIX_EVENT_JOB_START ? "announce start" : "announce that all run";
   }
+  std::string operator()(const AnnounceHeld& order) const {
+    return "held " + std::to_string(order.held.ranks) + " at " + order.held.breakpoint;
+  }
   std::string operator()(Action action) const {
     const char* const names[] = {"nothing", "stop", "kill", "abandon", "drain", "finish", "finish undrained"};
     return names[static_cast<int>(action)];

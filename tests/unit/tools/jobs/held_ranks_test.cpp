@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When all ranks that are to stop for a debugger have, on a node and on all.
+#include "tools/jobs/held_ranks.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::jobs {
+namespace {
+
+using job::Rank;
+using job::StopPoint;
+
+TEST(HeldRanks, the_last_rank_completes_its_point) {
+  HeldRanks ranks;
+  for (const auto rank : {Rank{1}, Rank{3}}) ranks.expect(StopPoint::init, rank);
+  EXPECT_FALSE(ranks.held(StopPoint::init, Rank{1}, "x"));
+  EXPECT_FALSE(ranks.held(StopPoint::init, Rank{1}, "x"));
+  const auto all = ranks.held(StopPoint::init, Rank{3}, "y");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->ranks, 2U);
+  EXPECT_EQ(all->breakpoint, "x");
+  EXPECT_FALSE(ranks.held(StopPoint::init, Rank{3}, "y"));
+}
+
+TEST(HeldRanks, a_rank_that_is_not_to_stop_changes_nothing) {
+  HeldRanks ranks;
+  ranks.expect(StopPoint::app, Rank{1});
+  EXPECT_FALSE(ranks.held(StopPoint::app, Rank{0}, "x"));
+  EXPECT_FALSE(ranks.held(StopPoint::init, Rank{1}, "x"));
+  EXPECT_TRUE(ranks.ended(Rank{0}).empty());
+  EXPECT_TRUE(ranks.held(StopPoint::app, Rank{1}, "x"));
+}
+
+TEST(HeldRanks, a_rank_that_ends_is_waited_for_no_longer) {
+  HeldRanks ranks;
+  for (const auto rank : {Rank{1}, Rank{3}})
+    for (const auto point : {StopPoint::init, StopPoint::app}) ranks.expect(point, rank);
+  EXPECT_FALSE(ranks.held(StopPoint::init, Rank{1}, "x"));
+  const auto completed = ranks.ended(Rank{3});
+  ASSERT_EQ(completed.size(), 1U);
+  EXPECT_EQ(completed[0].point, StopPoint::init);
+  EXPECT_EQ(completed[0].ranks, 1U);
+  const auto rest = ranks.ended(Rank{1});
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].point, StopPoint::app);
+  EXPECT_EQ(rest[0].ranks, 0U);
+}
+
+TEST(HeldRanks, a_long_name_of_a_point_is_cut) {
+  HeldRanks ranks;
+  ranks.expect(StopPoint::app, Rank{0});
+  EXPECT_EQ(ranks.held(StopPoint::app, Rank{0}, std::string(1000, 'x'))->breakpoint.size(),
+            job::longest_breakpoint);
+}
+
+TEST(HeldNodes, the_last_node_completes_the_job) {
+  HeldNodes nodes;
+  for (const auto node : {0U, 2U}) nodes.expect(StopPoint::exec, node);
+  EXPECT_FALSE(nodes.held(1, {StopPoint::exec, "x", 5}));
+  EXPECT_FALSE(nodes.held(2, {StopPoint::exec, "x", 5}));
+  EXPECT_FALSE(nodes.held(2, {StopPoint::exec, "x", 5}));
+  const auto all = nodes.held(0, {StopPoint::exec, "y", 3});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->ranks, 8U);
+  EXPECT_EQ(all->breakpoint, "x");
+}
+
+TEST(HeldNodes, a_lost_node_is_waited_for_no_longer) {
+  HeldNodes nodes;
+  for (const auto node : {0U, 1U}) nodes.expect(StopPoint::init, node);
+  EXPECT_FALSE(nodes.held(0, {StopPoint::init, "x", 2}));
+  const auto completed = nodes.lost(1);
+  ASSERT_EQ(completed.size(), 1U);
+  EXPECT_EQ(completed[0].ranks, 2U);
+  EXPECT_TRUE(nodes.lost(1).empty());
+}
+
+TEST(HeldNodes, where_no_rank_is_left_nothing_is_ready) {
+  HeldNodes nodes;
+  for (const auto node : {0U, 1U}) nodes.expect(StopPoint::init, node);
+  EXPECT_FALSE(nodes.held(0, {StopPoint::init, "", 0}));
+  EXPECT_TRUE(nodes.lost(1).empty());
+}
+
+}  // namespace
+}  // namespace weft::jobs
