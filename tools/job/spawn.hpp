@@ -2,6 +2,7 @@
 // A job that a process of a running one asks for (PMIx_Spawn), in the words of weftrun's command line.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,6 +57,15 @@ struct SpawnRequest {
   /// The parent is going to pull these streams: what is written before is kept for it.
   bool keeps_output = false, keeps_errors = false;
 };
+/// Daemons that come without other programs name what they are for.
+inline bool is_valid(const SpawnRequest& request) noexcept {
+  const auto& all = request.programs;
+  const auto are_meant = [](const SpawnRequest::Program& each) { return each.daemons.are_meant; };
+  const bool are_alone = std::all_of(all.begin(), all.end(), are_meant);
+  return !all.empty() && std::all_of(all.begin(), all.end(), [&](const SpawnRequest::Program& each) {
+    return !each.argv.empty() && (!are_alone || each.daemons.target);
+  });
+}
 template <class Archive>
 void fields(Archive& archive, SpawnRequest::Program& program) {
   archive(program.words);

@@ -244,6 +244,9 @@ class Io(unittest.TestCase):
             (line,) = own_lines(err)
             self.assertRegex(line, "does not read the output that it pulls; it gets no more of it, and the job goes on")
             self.assertEqual(status, 0)
+            (self.folder / "end").touch()
+            self.assertEqual(tool.stdout.readline().split(), [b"failed"])
+            (self.folder / "end").unlink()
 
     def test_with_a_cache_bytes_are_dropped_and_no_rank_waits(self):
         size = 12 << 20

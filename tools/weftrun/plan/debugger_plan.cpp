@@ -54,6 +54,10 @@ std::vector<SpawnRequest> jobs_of(const SpawnRequest& request) {
       proper.push_back(program);
   }
   std::vector<SpawnRequest> out;
+  if (proper.empty() && !apart.empty()) {  // then that is the job which the daemons are for
+    proper = std::move(apart.front().programs);
+    apart.erase(apart.begin());
+  }
   if (!proper.empty()) out.push_back(part_of(request, std::move(proper)));
   if (!daemons.empty()) out.push_back(part_of(request, std::move(daemons)));
   out.insert(out.end(), apart.begin(), apart.end());

@@ -42,6 +42,28 @@ class DebuggerPlan : public ::testing::Test {
   std::vector<NodeNow> now = std::vector<NodeNow>(3);
 };
 
+TEST_F(DebuggerPlan, beside_the_only_program_which_is_apart) {
+  job::SpawnRequest request;
+  request.programs = {program("d", true), program("a")};
+  request.programs[1].is_apart = true;
+  const auto jobs = jobs_of(request);
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].programs.front().argv.front(), "a") << "the daemons are for it";
+  EXPECT_FALSE(goes_to_target(jobs[0]));
+}
+
+TEST_F(DebuggerPlan, a_request_without_a_target_is_none) {
+  EXPECT_FALSE(is_valid(job::SpawnRequest()));
+  auto request = daemons(0, 1, 0);
+  EXPECT_TRUE(is_valid(request));
+  request.programs[0].daemons.target.reset();
+  EXPECT_FALSE(is_valid(request));
+  request.programs.push_back(program("a"));
+  EXPECT_TRUE(is_valid(request)) << "they are for that one";
+  request.programs[0].argv.clear();
+  EXPECT_FALSE(is_valid(request));
+}
+
 TEST_F(DebuggerPlan, so_many_a_node_or_a_process) {
   EXPECT_EQ(placed(daemons(PMIX_RANK_WILDCARD, 1, 0)), "3;slot@0:3x1");
   EXPECT_EQ(placed(daemons(PMIX_RANK_WILDCARD, 2, 0)), "3;slot@0:3x2");
