@@ -4,7 +4,7 @@
 //   stop                     where the job says so (PMIX_DEBUG_STOP_IN_APP), tells that it waits at "here", and
 //                            waits for PMIX_DEBUGGER_RELEASE
 //   say:TEXT exit:N wait     prints TEXT; ends; waits for its end
-//   flag:KEY ranks:KEY=0,2 number:KEY=N    an attribute of the job that is spawned; a list of ranks
+//   flag:KEY text:KEY=V ranks:KEY=0,2 number:KEY=N    an attribute of the job that is spawned; a list of ranks
 //   off:KEY app_flag:KEY app_number:KEY=N  the same, false; of its latest program
 //   program:N:WORDS          this program, as N processes with these words, which commas part
 //   spawn                    prints "spawn STATUS"; the job that has come is the target
@@ -235,6 +235,8 @@ static void load(pmix_info_t* info, const char* word, const char* rest) {
   const uint16_t number = equals == NULL ? 0 : (uint16_t)atoi(equals + 1);
   if (strstr(word, "number") != NULL) {
     PMIX_INFO_LOAD(info, key, &number, PMIX_UINT16);
+  } else if (strcmp(word, "text") == 0) {
+    PMIX_INFO_LOAD(info, key, equals + 1, PMIX_STRING);
   } else if (strcmp(word, "ranks") == 0) {
     pmix_data_array_t array;
     pmix_rank_t ranks[most];
@@ -281,7 +283,8 @@ static void act(const char* word, const char* rest) {
     exit(atoi(rest));
   } else if (strcmp(word, "wait") == 0) {
     for (;;) pause();
-  } else if (strcmp(word, "flag") == 0 || strcmp(word, "ranks") == 0 || strcmp(word, "number") == 0) {
+  } else if (strcmp(word, "flag") == 0 || strcmp(word, "text") == 0 || strcmp(word, "ranks") == 0 ||
+             strcmp(word, "number") == 0) {
     load(&infos[info_count++], word, rest);
   } else if (strcmp(word, "off") == 0 || strncmp(word, "app_", 4) == 0) {
     load(&app_infos[app_count - 1][apps[app_count - 1].ninfo++], word, rest);
