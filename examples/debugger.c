@@ -5,8 +5,8 @@
 //
 //   debugger PID|URI [NAMESPACE]   without a namespace: the first that the server knows
 //
-// The same program is the daemon: "debugger --daemon". It finds its target in its job's data, and looks at the
-// target's processes of its own node, as the kernel has them.
+// The same program is the daemon: "debugger --daemon". It finds its target in its job's data, and looks at
+// the target's processes of its own node, as the kernel has them.
 #include <pmix_tool.h>
 #include <pthread.h>
 #include <stdio.h>

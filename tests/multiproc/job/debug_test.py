@@ -110,7 +110,7 @@ class Debug(unittest.TestCase):
             done = run(f"--stop-in-init={wrong}", "-n", "1", "/bin/true")
             self.assertRegex(done.stderr.decode(), "--stop-in-init '.*' names no ranks")
 
-    def test_the_job_says_who_stops(self):
+    def test_the_data_of_a_job_says_which_ranks_stop(self):
         done = run("--stop-in-app", "-n", "1", CLIENT, "init", f"has:{IN_APP}", f"has:{IN_INIT}", "finalize", ":", "-n", "1", "/bin/true")
         self.assertEqual(done.stdout.decode().splitlines(), [f"{IN_APP} PMIX_PROC_RANK", f"{IN_INIT} no"])
 

@@ -8,13 +8,15 @@ import unittest
 from weftrun_common import WATCHDOG, finish, kill_quietly, server_of_ranks, start
 
 DEBUGGER, CLIENT = os.environ["EXAMPLE_DEBUGGER"], os.environ["DEBUG_CLIENT"]
-PROGRAM = os.environ.get("MPI_PROGRAM", "").split() or [CLIENT, "init", "say:on", "finalize"]
-SHAPES = ((1, ()), (2, ("--virtual-nodes", "2", "--map-by", "node")))
+# tests/mpi/hello.c, which takes the numbers of ranks, in all and on a node.
+MPI_PROGRAM = os.environ.get("MPI_PROGRAM")
+SHAPES = ((1, ()), (2, ("--virtual-nodes", "2:2")))
 
 
 class Debugger(unittest.TestCase):
     def debug(self, option, nodes, shape):
-        job = start(*shape, "--oversubscribe", option, "-n", "4", *PROGRAM)
+        program = [MPI_PROGRAM, "4", str(4 // nodes)] if MPI_PROGRAM else [CLIENT, "init", "say:on", "finalize"]
+        job = start(*shape, "--oversubscribe", option, "-n", "4", *program)
         try:
             line = job.stderr.readline().decode()
             self.assertIn("for a debugger", line)
