@@ -78,8 +78,7 @@ bool Client::stops_in_init() {
   auto said = gets_->look_up(job, PMIX_DEBUG_STOP_IN_INIT, {});
   if (!said && !job_.sees_segment()) {
     data::Value found;
-    const auto status =
-        gets_->ask_server(said.error(), job, PMIX_DEBUG_STOP_IN_INIT, nullptr, 0, {}, found);
+    const auto status = gets_->ask_server(said.error(), job, PMIX_DEBUG_STOP_IN_INIT, nullptr, 0, {}, found);
     if (status == PMIX_SUCCESS) said = std::move(found);
   }
   return said && names_rank(said->get(), self_.rank);

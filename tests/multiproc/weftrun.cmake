@@ -41,6 +41,13 @@ set_tests_properties(multiproc.weftrun.debug PROPERTIES LABELS multiproc TIMEOUT
   ENVIRONMENT
     "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;DEBUG_CLIENT=$<TARGET_FILE:debug_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
+add_executable(example_debugger ${PROJECT_SOURCE_DIR}/examples/debugger.c)
+target_link_libraries(example_debugger PRIVATE weft_flags pmix)
+add_test(NAME multiproc.examples.debugger COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/debugger_example_test.py)
+set_tests_properties(multiproc.examples.debugger PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT
+    "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;DEBUG_CLIENT=$<TARGET_FILE:debug_client>;EXAMPLE_DEBUGGER=$<TARGET_FILE:example_debugger>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+
 add_executable(knowledge_client ${CMAKE_CURRENT_LIST_DIR}/harness/knowledge_client.c)
 target_link_libraries(knowledge_client PRIVATE weft_flags pmix)
 foreach(part credentials monitors records queries)

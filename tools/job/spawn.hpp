@@ -27,8 +27,8 @@ void fields(Archive& archive, ProcessName& name) {
 
 /// Daemons of a debugger, as a program of a spawn asks for them (PMIX_DEBUGGER_DAEMONS).
 struct DebuggerDaemons {
-  bool are_meant = false;             ///< the program is such a daemon
-  std::optional<ProcessName> target;  ///< a process, or with rank PMIX_RANK_WILDCARD a job
+  bool are_meant = false;                       ///< the program is such a daemon
+  std::optional<ProcessName> target;            ///< a process, or with rank PMIX_RANK_WILDCARD a job
   std::uint32_t per_node = 0, per_process = 0;  ///< of the target; both 0: one beside each process
 };
 template <class Archive>

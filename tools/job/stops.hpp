@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where ranks of a program stop until a debugger lets them go on (PMIX_DEBUG_STOP_ON_EXEC, _IN_INIT, _IN_APP).
+// Where ranks of a program stop until a debugger lets them go on (PMIX_DEBUG_STOP_ON_EXEC, _IN_INIT,
+// _IN_APP).
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 
 #include "tools/job/ending.hpp"
 #include "tools/job/events.hpp"
-#include "tools/jobs/held_ranks.hpp"
+#include "tools/jobs/held_nodes.hpp"
 #include "tools/jobs/orders.hpp"
 #include "tools/jobs/outcome.hpp"
 #include "tools/jobs/rank_states.hpp"

@@ -17,11 +17,11 @@
 #include "tools/host/server.hpp"
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
-#include "tools/jobs/held_ranks.hpp"
 #include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/node/descriptor_limit.hpp"
 #include "tools/node/folders/node_folders.hpp"
+#include "tools/node/held_ranks.hpp"
 #include "tools/node/processes.hpp"
 #include "tools/node/program/environment.hpp"
 #include "tools/node/program/program.hpp"
@@ -143,7 +143,7 @@ class LocalRanks {
   std::optional<libraries::OpenWatch> libraries_;
   std::unique_ptr<Processes> processes_;
   std::unique_ptr<host::Namespace> namespace_;
-  jobs::HeldRanks held_;
+  HeldRanks held_;
   std::set<job::Rank> stopped_;  ///< before their first instruction, and not released
   bool is_settling_ = false;
   const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);

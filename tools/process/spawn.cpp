@@ -128,8 +128,8 @@ int run_child(void* argument) noexcept {
   return 127;
 }
 
-/// A traced child has executed its program, and the kernel has stopped it there. It stays stopped, for whatever
-/// debugger comes, and is no longer traced. False: it has ended, and been reaped.
+/// A traced child has executed its program, and the kernel has stopped it there. It stays stopped, for
+/// whatever debugger comes, and is no longer traced. False: it has ended, and been reaped.
 bool leave_stopped(pid_t pid) noexcept {
   for (;;) {
     int status = 0;

@@ -17,7 +17,7 @@ struct SpawnRequest {
   int streams[3] = {0, 1, 2};               ///< become descriptors 0, 1 and 2
   const unsigned long* affinity = nullptr;  ///< one bit a processor; null: the parent's
   std::size_t affinity_bytes = 0;
-  bool stops = false;  ///< before the first instruction of the program, until it gets SIGCONT
+  bool stops = false;                  ///< before the first instruction of the program, until it gets SIGCONT
   unsigned long descriptor_limit = 0;  ///< soft RLIMIT_NOFILE to give back to the child; 0: leave it
 };
 

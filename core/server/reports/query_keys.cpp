@@ -209,9 +209,9 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
 std::string QueryKeys::debug_support() const {
   const auto all = "," + host_attributes_.list_of("spawn") + ",";
   std::string out;
-  for (const char* key : {PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT, PMIX_DEBUG_STOP_IN_APP,
-                          PMIX_DEBUG_TARGET, PMIX_DEBUGGER_DAEMONS, PMIX_DEBUG_DAEMONS_PER_NODE,
-                          PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_COSPAWN_APP})
+  for (const char* key :
+       {PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT, PMIX_DEBUG_STOP_IN_APP, PMIX_DEBUG_TARGET,
+        PMIX_DEBUGGER_DAEMONS, PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_COSPAWN_APP})
     if (all.find(fmt::format(",{},", key)) != std::string::npos)
       out += fmt::format("{}{}", out.empty() ? "" : ",", key);
   return out;

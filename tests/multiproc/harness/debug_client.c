@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that stop for a debugger, and debuggers: debug_client WORD...; each word is one step.
 //   init finalize tool:PID   the calls
-//   stop                     where the job says so (PMIX_DEBUG_STOP_IN_APP), tells that it waits at "here", and
-//                            waits for PMIX_DEBUGGER_RELEASE
+//   stop                     where the job says so (PMIX_DEBUG_STOP_IN_APP), tells that it waits at "here",
+//                            and waits for PMIX_DEBUGGER_RELEASE
 //   say:TEXT exit:N wait     prints TEXT; ends; waits for its end
-//   flag:KEY ranks:KEY=0,2 number:KEY=N    an attribute of the job that is spawned; a list of ranks
+//   flag:KEY text:KEY=V ranks:KEY=0,2 number:KEY=N    an attribute of the job that is spawned; ranks: a list
 //   off:KEY app_flag:KEY app_number:KEY=N  the same, false; of its latest program
 //   program:N:WORDS          this program, as N processes with these words, which commas part
 //   spawn                    prints "spawn STATUS"; the job that has come is the target
@@ -17,7 +17,7 @@
 //   aimed                    makes what this daemon is for the target
 //   table local              prints "table N" of the target's processes, "local N" of those of this node
 //   stopped                  prints "stopped N": the processes of the target that the kernel has stopped
-//   has:KEY support          prints "KEY no", or the type of its value; "support N" of PMIX_QUERY_DEBUG_SUPPORT
+//   has:KEY support          prints "KEY no", or the type of its value; "support N" attributes of debuggers
 #include <pmix_tool.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -38,9 +38,7 @@ static size_t app_count, info_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t heard = PTHREAD_COND_INITIALIZER;
 static int is_released;
-static struct {
-  char nspace[PMIX_MAX_NSLEN + 1], text[256];
-} ready[most], ended[most];
+static struct { char nspace[PMIX_MAX_NSLEN + 1], text[256]; } ready[most], ended[most];
 static size_t ready_count, ended_count;
 
 static void require(const char* what, pmix_status_t status) {
@@ -121,7 +119,8 @@ static void stop(void) {
   pmix_info_t where;
   PMIX_INFO_LOAD(&where, PMIX_BREAKPOINT, "here", PMIX_STRING);
   listen_to(PMIX_DEBUGGER_RELEASE);
-  require("PMIx_Notify_event", PMIx_Notify_event(PMIX_READY_FOR_DEBUG, &me, PMIX_RANGE_RM, &where, 1, NULL, NULL));
+  require("PMIx_Notify_event",
+          PMIx_Notify_event(PMIX_READY_FOR_DEBUG, &me, PMIX_RANGE_RM, &where, 1, NULL, NULL));
   pthread_mutex_lock(&lock);
   while (!is_released) pthread_cond_wait(&heard, &lock);
   pthread_mutex_unlock(&lock);
@@ -173,7 +172,8 @@ static void table(const char* key, const char* word) {
   size_t number = rows->size;
   if (strcmp(word, "stopped") == 0) {
     number = 0;
-    for (size_t i = 0; i < rows->size; ++i) number += is_stopped(((pmix_proc_info_t*)rows->array)[i].pid) != 0;
+    for (size_t i = 0; i < rows->size; ++i)
+      number += is_stopped(((pmix_proc_info_t*)rows->array)[i].pid) != 0;
   }
   printf("%s %zu\n", word, number), fflush(stdout);
   PMIX_INFO_FREE(results, count);
@@ -235,6 +235,8 @@ static void load(pmix_info_t* info, const char* word, const char* rest) {
   const uint16_t number = equals == NULL ? 0 : (uint16_t)atoi(equals + 1);
   if (strstr(word, "number") != NULL) {
     PMIX_INFO_LOAD(info, key, &number, PMIX_UINT16);
+  } else if (strcmp(word, "text") == 0) {
+    PMIX_INFO_LOAD(info, key, equals + 1, PMIX_STRING);
   } else if (strcmp(word, "ranks") == 0) {
     pmix_data_array_t array;
     pmix_rank_t ranks[most];
@@ -253,7 +255,8 @@ static void load(pmix_info_t* info, const char* word, const char* rest) {
 static void spawn(void) {
   pmix_nspace_t nspace = {0};
   for (size_t i = 0; i < app_count; ++i) apps[i].info = apps[i].ninfo == 0 ? NULL : app_infos[i];
-  const pmix_status_t status = PMIx_Spawn(info_count == 0 ? NULL : infos, info_count, apps, app_count, nspace);
+  const pmix_status_t status =
+      PMIx_Spawn(info_count == 0 ? NULL : infos, info_count, apps, app_count, nspace);
   printf("spawn %s\n", PMIx_Error_string(status)), fflush(stdout);
   memcpy(former, target, sizeof former);
   if (status == PMIX_SUCCESS) snprintf(target, sizeof target, "%s", nspace);
@@ -281,7 +284,8 @@ static void act(const char* word, const char* rest) {
     exit(atoi(rest));
   } else if (strcmp(word, "wait") == 0) {
     for (;;) pause();
-  } else if (strcmp(word, "flag") == 0 || strcmp(word, "ranks") == 0 || strcmp(word, "number") == 0) {
+  } else if (strcmp(word, "flag") == 0 || strcmp(word, "text") == 0 || strcmp(word, "ranks") == 0 ||
+             strcmp(word, "number") == 0) {
     load(&infos[info_count++], word, rest);
   } else if (strcmp(word, "off") == 0 || strncmp(word, "app_", 4) == 0) {
     load(&app_infos[app_count - 1][apps[app_count - 1].ninfo++], word, rest);

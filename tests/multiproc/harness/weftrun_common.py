@@ -91,6 +91,12 @@ def name_of(pid):
         return ""
 
 
+def server_of_ranks(job):
+    """The pid of a daemon of this weftrun, or, where it has none, weftrun's own: of a server with ranks."""
+    daemons = [int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if name_of(pid) == "weftd" and parent(int(pid)) == job.pid]
+    return min(daemons, default=job.pid)
+
+
 def with_variable(assignment):
     """The processes that have "NAME=VALUE" in their environment."""
     found = []

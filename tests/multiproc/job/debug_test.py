@@ -5,11 +5,11 @@ import signal
 import subprocess
 import unittest
 
-from weftrun_common import WATCHDOG, finish, kill_quietly, repeated, run, start
+from weftrun_common import WATCHDOG, finish, kill_quietly, repeated, run, server_of_ranks, start
 
 CLIENT = os.environ["DEBUG_CLIENT"]
 ON_EXEC, IN_INIT, IN_APP = "pmix.dbg.exec", "pmix.dbg.init", "pmix.dbg.notify"
-DAEMONS, TARGET, PER_NODE, PER_PROCESS, APART = "pmix.debugger", "pmix.dbg.tgt", "pmix.dbg.dpnd", "pmix.dbg.dpproc", "pmix.cospawn"
+DAEMONS, PER_NODE, PER_PROCESS, APART, MAP = "pmix.debugger", "pmix.dbg.dpnd", "pmix.dbg.dpproc", "pmix.cospawn", "pmix.mapby"
 SHAPES = {"one node": (), "four nodes": ("--virtual-nodes", "4:32", "--map-by", "node")}
 MANY = 128 if len(repeated(5)) == 5 else 16  # each is a process of a sanitizer otherwise
 
@@ -88,7 +88,7 @@ class Debug(unittest.TestCase):
                         line = job.stderr.readline().decode()
                         self.assertRegex(line, r"weftrun: all 4 ranks of \S+ .* for a debugger")
                         nspace = line.split(" of ")[1].split()[0]
-                        tool = subprocess.run([CLIENT, f"tool:{job.pid}", f"target:{nspace}", "ready", "table", "support", "release", "ended", "finalize"],
+                        tool = subprocess.run([CLIENT, f"tool:{server_of_ranks(job)}", f"target:{nspace}", "ready", "table", "support", "release", "ended", "finalize"],
                                               capture_output=True, timeout=WATCHDOG, check=True)
                         status, out, _ = finish(job)
                     finally:
@@ -97,14 +97,20 @@ class Debug(unittest.TestCase):
                     self.assertEqual(tool.stdout.decode().splitlines(), [f"ready {name}", "table 4", "support 8", "ended PMIX_SUCCESS"])
 
     def test_ranks_of_options(self):
-        done = run("--timeout", "2", "--stop-in-init=0-1,3", "-n", "4", CLIENT, "init", "say:on", "finalize")
-        self.assertEqual((done.returncode, done.stdout.decode()), (124, "on\n"))
-        self.assertRegex(done.stderr.decode(), "3 of 4 ranks of .* wait in PMIx_Init")
+        job = start("--oversubscribe", "--stop-in-init=0-1,3", "-n", "4", CLIENT, "init", "say:on", "finalize")
+        try:
+            self.assertRegex(job.stderr.readline().decode(), "3 of 4 ranks of .* wait in PMIx_Init")
+            self.assertEqual(job.stdout.readline(), b"on\n")
+            job.send_signal(signal.SIGTERM)
+            status, out, _ = finish(job)
+        finally:
+            kill_quietly(job)
+        self.assertEqual((status, out), (128 + signal.SIGTERM, b""))
         for wrong in ("x", "3-1", "1-", "-", "1,,2", "99999999"):
             done = run(f"--stop-in-init={wrong}", "-n", "1", "/bin/true")
             self.assertRegex(done.stderr.decode(), "--stop-in-init '.*' names no ranks")
 
-    def test_the_job_says_who_stops(self):
+    def test_the_data_of_a_job_says_which_ranks_stop(self):
         done = run("--stop-in-app", "-n", "1", CLIENT, "init", f"has:{IN_APP}", f"has:{IN_INIT}", "finalize", ":", "-n", "1", "/bin/true")
         self.assertEqual(done.stdout.decode().splitlines(), [f"{IN_APP} PMIX_PROC_RANK", f"{IN_INIT} no"])
 
@@ -144,7 +150,7 @@ class Debug(unittest.TestCase):
             for how, count, ranks in ((f"app_number:{PER_NODE}=1", nodes, 8), (f"app_number:{PER_NODE}=2", 2 * nodes, 8),
                                       (f"app_number:{PER_PROCESS}=1", 8, 8), (f"app_flag:{DAEMONS}", 8, 8)):
                 with self.subTest(shape=shape, how=how):
-                    lines = self.debugged(shape, f"flag:{IN_INIT}", f"program:{ranks}:init,say:on,finalize", "spawn", "ready", "at",
+                    lines = self.debugged(shape, f"flag:{IN_INIT}", f"text:{MAP}=node", f"program:{ranks}:init,say:on,finalize", "spawn", "ready", "at",
                                           f"program:0:{daemon}", f"app_flag:{DAEMONS}", how, "spawn", "ended", "back", "release", "ended")
                     self.assertEqual(lines.count(f"local {ranks // nodes}"), count, lines)
                     self.assertEqual(lines.count("ended PMIX_SUCCESS"), 2)
@@ -157,7 +163,7 @@ class Debug(unittest.TestCase):
     def test_daemons_that_come_with_the_job(self):
         for shape, nodes in (("one node", 1), ("four nodes", 4)):
             with self.subTest(shape):
-                lines = self.debugged(shape, f"flag:{IN_INIT}", "program:8:init,say:on,has:pmix.job.size,finalize",
+                lines = self.debugged(shape, f"flag:{IN_INIT}", f"text:{MAP}=node", "program:8:init,say:on,has:pmix.job.size,finalize",
                                       "program:1:init,aimed,local,finalize", f"app_flag:{DAEMONS}", f"app_number:{PER_NODE}=1",
                                       "spawn", "ready", "table", "release", "ended")
                 self.assertEqual(lines.count("on"), 8)
@@ -169,7 +175,7 @@ class Debug(unittest.TestCase):
         self.assertEqual(sorted(lines), sorted(["spawn PMIX_SUCCESS", "on", "on", "apart", "ended PMIX_SUCCESS"]))
 
     def test_daemons_of_nothing_are_refused(self):
-        for steps, status in (((f"program:1:init", f"app_flag:{DAEMONS}"), "PMIX_ERR_BAD_PARAM"),
+        for steps, status in ((("program:1:init", f"app_flag:{DAEMONS}"), "PMIX_ERR_BAD_PARAM"),
                               (("target:no.such.job", "at", "program:1:init", f"app_flag:{DAEMONS}"), "PMIX_ERR_JOB_INSUFFICIENT_RESOURCES"),
                               (("own", "at", "program:1:init", f"app_flag:{DAEMONS}", f"app_number:{PER_NODE}=1", f"app_number:{PER_PROCESS}=1"),
                                "PMIX_ERR_BAD_PARAM")):

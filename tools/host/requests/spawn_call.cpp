@@ -140,7 +140,8 @@ void set_pushes(const Words& pushes, bool names_rank, Words& words) {
 std::string listed(const pmix_rank_t* ranks, std::size_t count, std::size_t stride) {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto rank = *reinterpret_cast<const pmix_rank_t*>(reinterpret_cast<const char*>(ranks) + i * stride);
+    const auto rank =
+        *reinterpret_cast<const pmix_rank_t*>(reinterpret_cast<const char*>(ranks) + i * stride);
     if (rank == PMIX_RANK_WILDCARD) return "all";
     out += (out.empty() ? "" : ",") + std::to_string(rank);
   }
@@ -331,11 +332,20 @@ pmix_status_t check_daemons(const job::SpawnRequest& request) {
 }  // namespace
 
 std::vector<std::string> spawn_attributes() {
-  std::vector<std::string> out{PMIX_SET_ENVAR,         PMIX_ADD_ENVAR,    PMIX_UNSET_ENVAR,
-                               PMIX_PREPEND_ENVAR,     PMIX_APPEND_ENVAR, PMIX_NO_OVERSUBSCRIBE,
-                               PMIX_NOTIFY_JOB_EVENTS, PMIX_TIMEOUT,      PMIX_SPAWN_TIMEOUT,
-                               PMIX_DEBUGGER_DAEMONS,  PMIX_DEBUG_TARGET, PMIX_DEBUG_DAEMONS_PER_NODE,
-                               PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_COSPAWN_APP};
+  std::vector<std::string> out{PMIX_SET_ENVAR,
+                               PMIX_ADD_ENVAR,
+                               PMIX_UNSET_ENVAR,
+                               PMIX_PREPEND_ENVAR,
+                               PMIX_APPEND_ENVAR,
+                               PMIX_NO_OVERSUBSCRIBE,
+                               PMIX_NOTIFY_JOB_EVENTS,
+                               PMIX_TIMEOUT,
+                               PMIX_SPAWN_TIMEOUT,
+                               PMIX_DEBUGGER_DAEMONS,
+                               PMIX_DEBUG_TARGET,
+                               PMIX_DEBUG_DAEMONS_PER_NODE,
+                               PMIX_DEBUG_DAEMONS_PER_PROC,
+                               PMIX_COSPAWN_APP};
   for (const auto& row : table)
     if (row.kind != Kind::ignored) out.emplace_back(row.key);
   return out;

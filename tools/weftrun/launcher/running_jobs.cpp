@@ -140,12 +140,13 @@ void RunningJobs::spawn(std::optional<std::uint32_t> node, const job::SpawnReque
   spawn_job(node, first, [this, node, others = std::move(parts), reply](const job::Result& result) {
     if (result.status != PMIX_SUCCESS) return reply(result);
     // Not inside a call of the job.
-    asio::post(place_.loop, [this, node, others, result, reply] { spawn_others(node, others, result, reply); });
+    asio::post(place_.loop,
+               [this, node, others, result, reply] { spawn_others(node, others, result, reply); });
   });
 }
 
-/// One after the other, when the job of the caller's programs runs, which the reply is about. It ends where one
-/// of the others cannot be; one that has ended by itself has no daemons.
+/// One after the other, when the job of the caller's programs runs, which the reply is about. It ends where
+/// one of the others cannot be; one that has ended by itself has no daemons.
 void RunningJobs::spawn_others(std::optional<std::uint32_t> node, std::vector<job::SpawnRequest> others,
                                const job::Result& first, const Reply& reply) {
   if (others.empty()) return reply(first);
@@ -154,15 +155,17 @@ void RunningJobs::spawn_others(std::optional<std::uint32_t> node, std::vector<jo
   for (auto& program : next.programs)
     if (program.daemons.are_meant) program.daemons.target = {first.nspace, job::Rank{PMIX_RANK_WILDCARD}};
   const auto parent = next.parent;
-  spawn_job(node, next, [this, node, others = std::move(others), first, parent, reply](const job::Result& result) {
-    const auto* const job = job_named(first.nspace);
-    const bool has_ended = job == nullptr || entry_of(*job).is_ending;
-    if (result.status != PMIX_SUCCESS && !has_ended) {
-      control({parent, job::ControlRequest::What::kill, 0, {{first.nspace, {}}}});
-      return reply({result.status, {}});
-    }
-    asio::post(place_.loop, [this, node, others, first, reply] { spawn_others(node, others, first, reply); });
-  });
+  spawn_job(node, next,
+            [this, node, others = std::move(others), first, parent, reply](const job::Result& result) {
+              const auto* const job = job_named(first.nspace);
+              const bool has_ended = job == nullptr || entry_of(*job).is_ending;
+              if (result.status != PMIX_SUCCESS && !has_ended) {
+                control({parent, job::ControlRequest::What::kill, 0, {{first.nspace, {}}}});
+                return reply({result.status, {}});
+              }
+              asio::post(place_.loop,
+                         [this, node, others, first, reply] { spawn_others(node, others, first, reply); });
+            });
 }
 
 /// Where the job goes. Throws Stop.
@@ -258,8 +261,8 @@ void RunningJobs::serve_waiting() {
 void RunningJobs::start_spawned(const std::shared_ptr<UserRun>& run, const job::SpawnRequest& request,
                                 const Options& options, const Plan& plan, const Reply& reply) {
   const auto& daemons = request.programs.front().daemons;
-  auto entry = make(run, options, plan,
-                    {0, request.parent, daemons.are_meant ? daemons.target : std::nullopt});
+  auto entry =
+      make(run, options, plan, {0, request.parent, daemons.are_meant ? daemons.target : std::nullopt});
   entry.are_daemons = daemons.are_meant;
   entry.tells_start = request.tells_start;
   entry.reply = reply;
@@ -271,7 +274,8 @@ RunningJobs::Entry RunningJobs::make(const std::shared_ptr<UserRun>& run, const 
                                      const Plan& plan, JobName name) {
   JobRunWatcher& watcher = *this;
   name.number = ++last_number_;
-  auto job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, options, plan, name);
+  auto job =
+      std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, options, plan, name);
   try {
     if (node_ != nullptr) job->plan_here(*node_);
     job->register_with(*server_);
@@ -384,7 +388,8 @@ void RunningJobs::on_job_over(JobRun& job) {
   if (const auto reply = std::exchange(entry.reply, {}))
     reply(job.has_run() ? job::Result{PMIX_SUCCESS, job.nspace()}
                         : job::Result{status_of_start(job.exit_code()), {}});
-  if (entry.parent && job.has_run() && !entry.is_controlled && !entry.are_daemons) run->take_failure(job.exit_code());
+  if (entry.parent && job.has_run() && !entry.is_controlled && !entry.are_daemons)
+    run->take_failure(job.exit_code());
   entry.is_over = true;
   int exit_code = run->first_failure();
   bool are_all = true;

@@ -31,7 +31,8 @@ bool names_place(const SpawnRequest::Program& program) {
 /// Processes of the target on that node.
 std::uint32_t targets_on(std::uint32_t node, const job::ProcessName& target,
                          const placement::RankTable& table) {
-  if (number(target.rank) == PMIX_RANK_WILDCARD) return static_cast<std::uint32_t>(table.ranks_on(node).size());
+  if (number(target.rank) == PMIX_RANK_WILDCARD)
+    return static_cast<std::uint32_t>(table.ranks_on(node).size());
   return index(target.rank) < table.size() && table.node_of(target.rank) == node ? 1 : 0;
 }
 
@@ -79,11 +80,11 @@ Plan debugger_plan(const SpawnRequest& request, const Plan& run, const std::vect
     share.counts.resize(run.all_nodes());
     for (std::uint32_t node = 0; node < run.all_nodes(); ++node)
       if (!now[node].is_lost)
-        share.counts[node] =
-            daemons_for(program.daemons, targets_on(node, *program.daemons.target, target));
+        share.counts[node] = daemons_for(program.daemons, targets_on(node, *program.daemons.target, target));
     plan.ranks.push_back(std::accumulate(share.counts.begin(), share.counts.end(), 0U));
     if (plan.ranks.back() == 0)
-      refuse(fmt::format("no process of {} runs that a daemon could be beside", program.daemons.target->nspace));
+      refuse(
+          fmt::format("no process of {} runs that a daemon could be beside", program.daemons.target->nspace));
     const auto most = *std::max_element(share.counts.begin(), share.counts.end());
     if (most > job::most_ranks_a_node) refuse(fmt::format("{} daemons are too many for a node", most));
   }

@@ -13,9 +13,9 @@
 
 namespace weft::weftrun {
 
-/// The jobs that one call of PMIx_Spawn asks for: first that of its programs, then the daemons of debuggers in
-/// one job, and each program that is to be spawned apart in one of its own. A request for daemons alone, or
-/// for one program, is one job.
+/// The jobs that one call of PMIx_Spawn asks for: first that of its programs, then the daemons of debuggers
+/// in one job, and each program that is to be spawned apart in one of its own. A request for daemons alone,
+/// or for one program, is one job.
 std::vector<job::SpawnRequest> jobs_of(const job::SpawnRequest& request);
 
 /// The job is of daemons that go where the processes of their target are.

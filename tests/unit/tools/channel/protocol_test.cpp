@@ -96,8 +96,8 @@ std::size_t readable_as_any(const std::string& bytes) {
   return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::EndJob,
                         order::Leave, report::Hello, report::Started, report::Unreachable, report::Output,
                         report::Ended, report::ConnectedLate, report::Aborted, report::InputUnwanted,
-                        report::Settled, report::HeldHere, report::PeerLost, report::Spawn, report::Connected, report::Control,
-                        order::Outcome>(bytes);
+                        report::Settled, report::HeldHere, report::PeerLost, report::Spawn, report::Connected,
+                        report::Control, order::Outcome>(bytes);
 }
 
 TEST(Protocol, every_message_survives) {

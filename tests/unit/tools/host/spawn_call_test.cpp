@@ -103,6 +103,61 @@ TEST(SpawnCall, changes_of_the_environment_keep_their_order) {
   EXPECT_EQ(settings[3].name, "D") << "a program's own come behind those of the job";
 }
 
+TEST(SpawnCall, ranks_that_stop_for_a_debugger) {
+  InfoList infos;
+  infos.add_bool(PMIX_DEBUG_STOP_ON_EXEC, true);
+  infos.add_rank(PMIX_DEBUG_STOP_IN_INIT, job::Rank{2});
+  infos.add_ranks(PMIX_DEBUG_STOP_IN_APP, {job::Rank{1}, job::Rank{3}});
+  Program program(Words{"p"});
+  program.infos.add_procs(PMIX_DEBUG_STOP_IN_INIT, {{"job", 0}, {"job", PMIX_RANK_WILDCARD}});
+  program.infos.add_bool(PMIX_DEBUG_STOP_ON_EXEC, false);
+  job::SpawnRequest request;
+  ASSERT_EQ(read(infos, program, request), PMIX_SUCCESS);
+  EXPECT_EQ(request.words, (Words{"--stop-on-exec=all", "--stop-in-init=2", "--stop-in-app=1,3"}));
+  EXPECT_EQ(request.programs[0].words, (Words{"--stop-in-init=all", "--stop-on-exec=none"}));
+  for (const char* key : {PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT, PMIX_DEBUG_STOP_IN_APP}) {
+    InfoList text, texts;
+    text.add_string(key, "all");
+    EXPECT_EQ(status_of(std::move(text)), PMIX_ERR_BAD_PARAM);
+    texts.add_strings(key, {"0"});
+    EXPECT_EQ(status_of(std::move(texts)), PMIX_ERR_BAD_PARAM);
+  }
+}
+
+TEST(SpawnCall, daemons_of_a_debugger) {
+  InfoList infos;
+  infos.add_proc(PMIX_DEBUG_TARGET, {"target", 5});
+  Program program({"d"}, {}, {}, 0);
+  program.infos.add_bool(PMIX_DEBUGGER_DAEMONS, true);
+  program.infos.add_u16(PMIX_DEBUG_DAEMONS_PER_NODE, 2);
+  job::SpawnRequest request;
+  ASSERT_EQ(read(infos, program, request), PMIX_SUCCESS);
+  const auto& daemons = request.programs[0].daemons;
+  EXPECT_TRUE(daemons.are_meant);
+  EXPECT_EQ(daemons.target, (job::ProcessName{"target", job::Rank{5}}));
+  EXPECT_EQ(daemons.per_node, 2u);
+  EXPECT_EQ(daemons.per_process, 0u);
+}
+
+TEST(SpawnCall, daemons_that_no_process_is_for_are_refused) {
+  const auto status = [](bool has_target, bool names_both) {
+    InfoList infos;
+    infos.add_bool(PMIX_DEBUGGER_DAEMONS, true);
+    if (has_target) infos.add_proc(PMIX_DEBUG_TARGET, {"target", 5});
+    infos.add_u16(PMIX_DEBUG_DAEMONS_PER_NODE, 2);
+    if (names_both) infos.add_u16(PMIX_DEBUG_DAEMONS_PER_PROC, 2);
+    return status_of(std::move(infos));
+  };
+  EXPECT_EQ(status(true, false), PMIX_SUCCESS);
+  EXPECT_EQ(status(false, false), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(status(true, true), PMIX_ERR_BAD_PARAM);
+  InfoList no_process, too_many;
+  no_process.add_string(PMIX_DEBUG_TARGET, "target");
+  EXPECT_EQ(status_of(std::move(no_process)), PMIX_ERR_BAD_PARAM);
+  too_many.add_u32(PMIX_DEBUG_DAEMONS_PER_NODE, job::most_ranks_a_node + 1);
+  EXPECT_EQ(status_of(std::move(too_many)), PMIX_ERR_BAD_PARAM);
+}
+
 TEST(SpawnCall, what_makes_no_sense_is_refused) {
   InfoList wrong_type, wrong_number, unknown, required;
   wrong_type.add_bool(PMIX_MAPBY, true);

@@ -97,6 +97,47 @@ TEST_F(JobTest, ends_well) {
   EXPECT_EQ(job.ending().status, 0);
 }
 
+TEST_F(JobTest, tells_once_that_all_ranks_have_stopped) {
+  using job::StopPoint;
+  Job::Plan plan{{"a", "b"}, {"program"}};
+  plan.stops.emplace_back().at(StopPoint::init).all = true;
+  Job job(plan, table);
+  job.launched();
+  job.started({0, {10, 11}});
+  EXPECT_TRUE(in_words(job.node_held(0, {StopPoint::init, "x", 2})).empty());
+  EXPECT_TRUE(in_words(job.node_held(0, {StopPoint::init, "x", 2})).empty());
+  EXPECT_TRUE(in_words(job.node_held(1, {StopPoint::app, "x", 2})).empty());
+  job.started({1, {12, 13}});
+  EXPECT_EQ(in_words(job.node_held(1, {StopPoint::init, "x", 2})), Words{"held 4 at x"});
+  EXPECT_EQ(end_of(job), Words{"drain"});
+}
+
+TEST_F(JobTest, does_not_wait_for_ranks_of_a_lost_node_to_stop) {
+  using job::StopPoint;
+  Job::Plan plan{{"a", "b"}, {"program"}, true};
+  plan.stops.emplace_back().at(StopPoint::app).named = {Rank{0}, Rank{3}};
+  Job job(plan, table);
+  job.launched();
+  job.started({0, {10, 11}});
+  job.started({1, {12, 13}});
+  job.node_held(0, {StopPoint::app, "x", 1});
+  const auto orders = in_words(job.node_lost(1, "node b is lost"));
+  EXPECT_EQ(orders, (Words{"result node b is lost", "held 1 at x"}));
+}
+
+TEST_F(JobTest, of_a_job_that_ends_no_debugger_hears_that_it_is_ready) {
+  using job::StopPoint;
+  Job::Plan plan{{"a", "b"}, {"program"}};
+  plan.stops.emplace_back().at(StopPoint::init).all = true;
+  Job job(plan, table);
+  job.launched();
+  job.started({0, {10, 11}});
+  job.started({1, {12, 13}});
+  job.node_held(0, {StopPoint::init, "x", 2});
+  job.rank_ended(killed(2));
+  EXPECT_TRUE(in_words(job.node_held(1, {StopPoint::init, "x", 1})).empty());
+}
+
 TEST_F(JobTest, a_rank_that_cannot_be_started_ends_it) {
   auto job = make();
   job.launched();

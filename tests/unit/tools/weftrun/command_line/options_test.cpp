@@ -120,6 +120,19 @@ TEST(CommandLine, whether_pmi_is_served) {
   EXPECT_THROW(parse_options({"--pmi", "2", "p"}), messages::Stop);
 }
 
+TEST(CommandLine, which_ranks_stop_for_a_debugger) {
+  const auto options = parse_options(
+      {"--stop-in-init", "-n", "2", "a", ":", "--stop-on-exec=4,0-1", "--stop-in-app=none", "-n", "2", "b"});
+  const auto& first = options.apps[0].stops;
+  EXPECT_TRUE(first.at(job::StopPoint::init).all);
+  EXPECT_FALSE(first.at(job::StopPoint::exec).is_any());
+  const auto& second = options.apps[1].stops;
+  EXPECT_EQ(second.at(job::StopPoint::exec).named,
+            (std::vector<job::Rank>{job::Rank{0}, job::Rank{1}, job::Rank{4}}));
+  EXPECT_FALSE(second.at(job::StopPoint::init).is_any());
+  EXPECT_FALSE(second.at(job::StopPoint::app).is_any());
+}
+
 TEST(CommandLine, which_ranks_read_input) {
   EXPECT_EQ(parse_options({"p"}).input.rank, Rank{0});
   EXPECT_EQ(parse_options({"--stdin", "3", "p"}).input.rank, Rank{3});
