@@ -55,6 +55,9 @@ static void spawn_two(char* program) {
 static int be_child(MPI_Comm parents, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  // The parent of a child is its server; that of a process without a launcher is a shell.
+  const char* library = getenv("WEFT_TEST_LIBRARY_OF_CHILDREN");
+  CHECK(library == NULL || (has_library(getpid(), library) && has_library(getppid(), library)));
   meet(parents, 1);
   if (rank == size - 1) MPI_Send(&size, 1, MPI_INT, 0, tag, parents);
   MPI_Comm_disconnect(&parents);

@@ -171,7 +171,7 @@ void LocalRanks::plan_app(std::size_t number, const std::string& library_path, j
     for (auto& addition : shared_files_variables(shared_files_, environment))
       additions.push_back(std::move(addition));
   for (const auto& addition : additions) set_variable(environment, addition);
-  auto path = find_program(app, environment);
+  auto path = find_program(app, environment, map_.parent.has_value());
   interfaces_.push_back(interface_of(path, app.directory, environment, pmi));
   may_lose_library_ = may_lose_library_ || may_lose_library(app, path, interfaces_.back(), environment);
   commands_.push_back(command_for(app, std::move(path), interfaces_.back()));

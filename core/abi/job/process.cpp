@@ -66,7 +66,7 @@ pmix_status_t call_set_later(const pmix_proc_t* procs, size_t nprocs, const pmix
 ///   job_info  directives for the job; apps [napps]: what runs; nspace: PMIX_MAX_NSLEN + 1 characters,
 ///             written on success; may be NULL
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM (an application without a program), _UNREACH (no server),
-///   _LOST_CONNECTION, _NOT_SUPPORTED (the host spawns nothing: weftrun), and the host's
+///   _LOST_CONNECTION, _NOT_SUPPORTED (the host spawns nothing), and the host's
 pmix_status_t PMIx_Spawn(const pmix_info_t* job_info, size_t ninfo, const pmix_app_t* apps, size_t napps,
                          char* nspace) {
   return guarded_ask([&]() -> pmix_status_t {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process that asks for jobs, for the tests of PMIx_Spawn: spawn_client WORD...; each word is one step.
 //   init finalize            the calls
+//   alone                    PMIx_Init of a process that no launcher has started
 //   tool:PID                 in place of init: a tool of that process's server; its last job is the other
 //   program:CMD arg:WORD     the program of the next spawn, and its next argument; me: this program
 //   ranks:N wdir:DIR env:V   of that program: its processes, its folder, a variable NAME=VALUE
@@ -377,6 +378,8 @@ static int call(const char* word, const char* rest) {
   if (strcmp(word, "init") == 0) {
     require("PMIx_Init", PMIx_Init(&me, NULL, 0));
     find_parent(0);
+  } else if (strcmp(word, "alone") == 0) {
+    if (PMIx_Init(&me, NULL, 0) != PMIX_ERR_UNREACH) exit(1);
   } else if (strcmp(word, "tool") == 0) {
     pid_t pid = (pid_t)atoi(rest);
     pmix_info_t server;

@@ -89,8 +89,19 @@ class Spawn(Shapes):
         self.assertEqual(lines[2:4], ["pmix.num.nodes 2"] * 2)
         self.assertEqual(len(set(lines[:2])), 2)
 
+    def test_a_bare_name_is_looked_for_in_the_folder_at_last(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("only-here", "true"):
+                program = pathlib.Path(folder) / name
+                program.write_text("#!/bin/sh\necho here\n")
+                program.chmod(0o755)
+            for shape in self.in_each_shape():
+                for name, said in (("only-here", ["here"]), ("true", [])):
+                    lines = self.lines(*shape, CLIENT, "init", "only:0", f"program:{name}", "spawn", "all", "finalize", cwd=folder)
+                    self.assertEqual(lines, [*said, "spawn PMIX_SUCCESS 1"])
+
     def test_a_job_that_starts_while_another_waits_for_its_node(self):
-        """Rank 0 asks for a rank on each node, the third of which has no server yet, and rank 1 for one here."""
+        """Rank 0 asks for a rank on each node, one of which has no server yet, and rank 1 for one here."""
         for _ in range(5):
             lines = self.lines("--virtual-nodes", "3:4", "--map-by", "node", "-n", "2", CLIENT, "init", "meet",
                                "only:0", *me("init", "meet", "finalize"), "ranks:3", f"text:{MAP}=node", "spawn", "all",
@@ -251,12 +262,12 @@ class Spawn(Shapes):
 class Tools(Shapes):
     """A job that waits, and a tool of its server."""
 
-    def ask(self, shape, *steps):
+    def ask(self, shape, *steps, before=()):
         """What the tool has said, and what its jobs have."""
         job = start(*shape, "sh", "-c", "echo up; exec sleep 1000")
         try:
             read_lines(job.stdout, int(shape[-1]))
-            tool = subprocess.run([CLIENT, f"tool:{job.pid}", *steps, "finalize"], capture_output=True, text=True, check=True,
+            tool = subprocess.run([CLIENT, *before, f"tool:{job.pid}", *steps, "finalize"], capture_output=True, text=True, check=True,
                                   timeout=WATCHDOG)
         finally:
             job.terminate()
@@ -269,6 +280,13 @@ class Tools(Shapes):
             self.assertEqual(said[0], "spawn PMIX_SUCCESS 1")
             self.assertRegex(said[1], "ended .* PMIX_SUCCESS")
             self.assertEqual([line.rsplit(" ", 2)[1:] for line in written], [["0", "1"]] * 2)
+
+    def test_a_singleton_asks_once_it_is_a_tool(self):
+        """A process of no launcher calls PMIx_Init, is refused a job, and comes to a server later."""
+        child = me("init", "finalize")
+        for shape in self.in_each_shape():
+            said, _ = self.ask(shape, *child, "spawn", before=["alone", *child, "spawn"])
+            self.assertEqual(said, ["spawn PMIX_ERR_UNREACH ", "spawn PMIX_SUCCESS 1"])
 
     def test_controls_its_job(self):
         for shape in self.in_each_shape():

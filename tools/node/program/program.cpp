@@ -88,12 +88,13 @@ std::string search(const std::string& name, std::string_view path, const std::st
 
 }  // namespace
 
-std::string find_program(const job::App& app, const Variables& environment) {
+std::string find_program(const job::App& app, const Variables& environment, bool is_spawned) {
   if (!app.directory.empty()) check_directory(app.directory);
   const std::string& name = app.argv.front();
   if (name.find('/') == std::string::npos) {
     std::string path = app.path.empty() ? std::string() : app.path + ":";
     path += search_path(environment);
+    if (is_spawned) path += ":.";
     return search(name, std::string_view(path), app.directory);
   }
   std::string reason;

@@ -16,7 +16,9 @@ namespace weft::node {
 /// The path for execve: absolute or relative to the directory in which the rank will run. A name without a
 /// slash is looked up in the folders of --path, then in the PATH that the rank will have. Throws Stop:
 /// not_found, not_executable, own_failure (--wdir).
-std::string find_program(const job::App& app, const Variables& environment);
+/// is_spawned: a bare name that no folder of PATH has is looked for in the folder of the rank, too, as MPI
+/// programs that spawn expect it.
+std::string find_program(const job::App& app, const Variables& environment, bool is_spawned);
 
 /// The interface of the program at `path`, as its libraries tell, and whether weftpmi is to stand in front of
 /// it.
