@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that stop for a debugger, and debuggers: debug_client WORD...; each word is one step.
-//   init finalize tool:PID   the calls
+//   init finalize tool:PID   the calls; meet: a fence of the own job
 //   stop                     where the job says so (PMIX_DEBUG_STOP_IN_APP), tells that it waits at "here",
 //                            and waits for PMIX_DEBUGGER_RELEASE
 //   say:TEXT exit:N wait     prints TEXT; ends; waits for its end
@@ -276,6 +276,8 @@ static void act(const char* word, const char* rest) {
     start();
   } else if (strcmp(word, "finalize") == 0) {
     require("finalize", is_tool ? PMIx_tool_finalize() : PMIx_Finalize(NULL, 0));
+  } else if (strcmp(word, "meet") == 0) {
+    require("PMIx_Fence", PMIx_Fence(NULL, 0, NULL, 0));
   } else if (strcmp(word, "stop") == 0) {
     stop();
   } else if (strcmp(word, "say") == 0) {
