@@ -164,7 +164,7 @@ class Debug(unittest.TestCase):
         for shape, nodes in (("one node", 1), ("four nodes", 4)):
             with self.subTest(shape):
                 lines = self.debugged(shape, f"flag:{IN_INIT}", f"text:{MAP}=node", "program:8:init,say:on,has:pmix.job.size,finalize",
-                                      "program:1:init,aimed,table,local,meet,release,finalize", f"app_flag:{DAEMONS}", f"app_number:{PER_NODE}=1",
+                                      "program:1:init,aimed,ready,table,local,meet,release,finalize", f"app_flag:{DAEMONS}", f"app_number:{PER_NODE}=1",
                                       "spawn", "ready", "ended")
                 self.assertEqual(lines.count("on"), 8)
                 self.assertEqual(lines.count(f"local {8 // nodes}"), nodes)
