@@ -101,6 +101,7 @@ static void attach(const char* server) {
   else
     PMIX_INFO_LOAD(&where, PMIX_SERVER_URI, server, PMIX_STRING);
   require("PMIx_tool_init", PMIx_tool_init(&me, &where, 1));
+  PMIX_INFO_DESTRUCT(&where);
   pmix_status_t code = PMIX_EVENT_JOB_END;
   const pmix_status_t handler = PMIx_Register_event_handler(&code, 1, NULL, 0, on_end, NULL, NULL);
   require("PMIx_Register_event_handler", handler < 0 ? handler : PMIX_SUCCESS);
@@ -147,6 +148,7 @@ static void run_daemons(const char* program, pmix_proc_t* job) {
   app.info = how;
   app.ninfo = 3;
   require("PMIx_Spawn", PMIx_Spawn(NULL, 0, &app, 1, nspace));
+  for (size_t i = 0; i < 3; ++i) PMIX_INFO_DESTRUCT(&how[i]);
   pthread_mutex_lock(&lock);
   snprintf(daemons, sizeof daemons, "%s", nspace);
   while (strcmp(daemons, ended) != 0) pthread_cond_wait(&changed, &lock);
@@ -161,6 +163,7 @@ static void release(const pmix_proc_t* job) {
   PMIX_INFO_LOAD(&how[1], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
   require("PMIx_Notify_event",
           PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, NULL, PMIX_RANGE_CUSTOM, how, 2, NULL, NULL));
+  PMIX_INFO_DESTRUCT(&how[0]);
   printf("released\n");
 }
 

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <span>
 
@@ -128,6 +129,20 @@ int run_child(void* argument) noexcept {
   return 127;
 }
 
+/// A child that has been told to stop does so a moment later. False: it has ended, and been reaped. One
+/// that gets SIGCONT meanwhile is not waited for long.
+bool await_stop(pid_t pid) noexcept {
+  constexpr timespec between_looks{0, 50'000};
+  for (int looks = 0; looks < 20'000; ++looks) {
+    int status = 0;
+    const pid_t changed = ::waitpid(pid, &status, WUNTRACED | WNOHANG);
+    if (changed == pid) return WIFSTOPPED(status);
+    if (changed < 0 && errno != EINTR) return false;
+    ::nanosleep(&between_looks, nullptr);
+  }
+  return true;
+}
+
 /// A traced child has executed its program, and the kernel has stopped it there. It stays stopped, for
 /// whatever debugger comes, and is no longer traced. False: it has ended, and been reaped.
 bool leave_stopped(pid_t pid) noexcept {
@@ -137,7 +152,8 @@ bool leave_stopped(pid_t pid) noexcept {
     if (changed < 0 && errno == EINTR) continue;
     if (changed != pid || !WIFSTOPPED(status)) return false;
     // With another signal, which came before, it has not got there yet.
-    if (WSTOPSIG(status) == SIGTRAP) return ::ptrace(PTRACE_DETACH, pid, nullptr, SIGSTOP) == 0;
+    if (WSTOPSIG(status) == SIGTRAP)
+      return ::ptrace(PTRACE_DETACH, pid, nullptr, SIGSTOP) == 0 && await_stop(pid);
     ::ptrace(PTRACE_CONT, pid, nullptr, static_cast<long>(WSTOPSIG(status)));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that stop for a debugger, and debuggers: debug_client WORD...; each word is one step.
-//   init finalize tool:PID   the calls
+//   init finalize tool:PID   the calls; meet: a fence of the own job
 //   stop                     where the job says so (PMIX_DEBUG_STOP_IN_APP), tells that it waits at "here",
 //                            and waits for PMIX_DEBUGGER_RELEASE
 //   say:TEXT exit:N wait     prints TEXT; ends; waits for its end
@@ -121,6 +121,7 @@ static void stop(void) {
   listen_to(PMIX_DEBUGGER_RELEASE);
   require("PMIx_Notify_event",
           PMIx_Notify_event(PMIX_READY_FOR_DEBUG, &me, PMIX_RANGE_RM, &where, 1, NULL, NULL));
+  PMIX_INFO_DESTRUCT(&where);
   pthread_mutex_lock(&lock);
   while (!is_released) pthread_cond_wait(&heard, &lock);
   pthread_mutex_unlock(&lock);
@@ -135,6 +136,7 @@ static void release(pmix_rank_t rank) {
   PMIX_INFO_LOAD(&how[1], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
   require("PMIx_Notify_event",
           PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &me, PMIX_RANGE_CUSTOM, how, 2, NULL, NULL));
+  PMIX_INFO_DESTRUCT(&how[0]);
 }
 
 static void resume(void) {
@@ -190,6 +192,8 @@ static void support(void) {
   require("PMIx_Query_info", PMIx_Query_info(&query, 1, &results, &count));
   for (const char* at = results[0].value.data.string; *at != '\0'; ++at) commas += *at == ',';
   printf("support %zu\n", commas + 1), fflush(stdout);
+  PMIX_INFO_FREE(results, count);
+  PMIX_QUERY_DESTRUCT(&query);
 }
 
 static void has(const char* key) {
@@ -198,6 +202,7 @@ static void has(const char* key) {
   PMIX_LOAD_PROCID(&job, me.nspace, PMIX_RANK_WILDCARD);
   const pmix_status_t status = PMIx_Get(&job, key, NULL, 0, &value);
   printf("%s %s\n", key, status != PMIX_SUCCESS ? "no" : PMIx_Data_type_string(value->type)), fflush(stdout);
+  if (status == PMIX_SUCCESS) PMIX_VALUE_RELEASE(value);
 }
 
 static void aim(void) {
@@ -206,6 +211,7 @@ static void aim(void) {
   PMIX_LOAD_PROCID(&job, me.nspace, PMIX_RANK_WILDCARD);
   require(PMIX_DEBUG_TARGET, PMIx_Get(&job, PMIX_DEBUG_TARGET, NULL, 0, &value));
   snprintf(target, sizeof target, "%s", value->data.proc->nspace);
+  PMIX_VALUE_RELEASE(value);
 }
 
 static void append(char*** list, const char* word) {
@@ -260,6 +266,13 @@ static void spawn(void) {
   printf("spawn %s\n", PMIx_Error_string(status)), fflush(stdout);
   memcpy(former, target, sizeof former);
   if (status == PMIX_SUCCESS) snprintf(target, sizeof target, "%s", nspace);
+  for (size_t i = 0; i < info_count; ++i) PMIX_INFO_DESTRUCT(&infos[i]);
+  for (size_t i = 0; i < app_count; ++i) {
+    for (size_t k = 0; k < apps[i].ninfo; ++k) PMIX_INFO_DESTRUCT(&app_infos[i][k]);
+    apps[i].info = NULL;
+    apps[i].ninfo = 0;
+    PMIX_APP_DESTRUCT(&apps[i]);
+  }
   app_count = info_count = 0;
 }
 
@@ -276,6 +289,8 @@ static void act(const char* word, const char* rest) {
     start();
   } else if (strcmp(word, "finalize") == 0) {
     require("finalize", is_tool ? PMIx_tool_finalize() : PMIx_Finalize(NULL, 0));
+  } else if (strcmp(word, "meet") == 0) {
+    require("PMIx_Fence", PMIx_Fence(NULL, 0, NULL, 0));
   } else if (strcmp(word, "stop") == 0) {
     stop();
   } else if (strcmp(word, "say") == 0) {
