@@ -45,7 +45,7 @@ struct LaunchInfoTest : ::testing::Test {
 
   const Variables unchanged{"A=before", "B=before"};
   JobMap map = two_programs();
-  Server server{ServerIdentity{"servers", 0, 1, "here", {}, {}, false, {}}};
+  Server server{ServerIdentity{"servers", 0, 1, 0, "here", {}, {}, false, {}}};
   Namespace registered{server, map, {Rank{0}, Rank{1}, Rank{2}}, {}};
 };
 

@@ -42,7 +42,7 @@ struct NamespaceTest : ::testing::Test {
     const auto all = of.environment_of(Rank{1}, {});
     return std::find(all.begin(), all.end(), variable) != all.end();
   }
-  std::optional<Server> server{std::in_place, ServerIdentity{"servers", 0, 1, "here", {}, {}, false, {}}};
+  std::optional<Server> server{std::in_place, ServerIdentity{"servers", 0, 1, 0, "here", {}, {}, false, {}}};
 };
 
 TEST_F(NamespaceTest, several_are_served_at_a_time) {
