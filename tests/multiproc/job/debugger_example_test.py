@@ -35,7 +35,7 @@ class Debugger(unittest.TestCase):
         seen = [re.fullmatch(r"daemon (\d): rank (\d) is pid (\d+), state (\w), (\S+) on (\S+)", line).groups() for line in lines]
         self.assertEqual(sorted((rank, pid, program, host) for _, rank, pid, _, program, host in seen), sorted(ranks))
         self.assertEqual(len({daemon for daemon, *_ in seen}), nodes)
-        self.assertEqual({state for _, _, _, state, _, _ in seen} - set("ST" if option == "--stop-in-init" else "T"), set())
+        self.assertEqual({state for _, _, _, state, _, _ in seen} - set("DRST" if option == "--stop-in-init" else "T"), set())
 
     def test_it_sees_all_processes_and_lets_them_go_on(self):
         for nodes, shape in SHAPES:
