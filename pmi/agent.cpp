@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "pmi/spawn.hpp"
+#include "pmi/spawn/spawn.hpp"
 
 namespace weft::pmi {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
-#include "pmi/preput.hpp"
 #include "pmi/process_mapping.hpp"
+#include "pmi/spawn/preput.hpp"
 
 namespace weft::pmi {
 namespace {

@@ -13,13 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "pmi/spawn.hpp"
+#include "pmi/spawn/spawn.hpp"
 
 namespace weft::pmi {
 
-/// With the terminating zero, as the interfaces count. MPICH's client of the wire form reads lines of 1024
-/// bytes.
-inline constexpr std::size_t name_room = 256, key_room = 64, value_room = 1024;
 /// Of a service, and of a port: MPICH's MPI_MAX_PORT_NAME, for PMI-1 says no size.
 inline constexpr std::size_t service_room = 256, port_room = 256;
 static_assert(PMIX_MAX_NSLEN < name_room);

@@ -23,7 +23,7 @@
 #include "base/process.hpp"
 #include "base/settings.hpp"
 #include "pmi/agent.hpp"
-#include "pmi/preput.hpp"
+#include "pmi/spawn/preput.hpp"
 
 namespace weft::pmi {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "pmi/spawn_order.hpp"
-#include "pmi/spawn_wire.hpp"
+#include "pmi/spawn/spawn_order.hpp"
+#include "pmi/spawn/spawn_wire.hpp"
 
 namespace weft::pmi {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pmi/job.hpp"
-#include "pmi/preput.hpp"
+#include "pmi/spawn/preput.hpp"
 #include "pmi/wire.hpp"
 #include "tests/fuzz/decoders.hpp"
 #include "tests/unit/tools/libraries/elf_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmi/preput.hpp"
+#include "pmi/spawn/preput.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmi/spawn_wire.hpp"
+#include "pmi/spawn/spawn_wire.hpp"
 
 #include <gtest/gtest.h>
 

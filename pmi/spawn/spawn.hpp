@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "pmi/spawn_order.hpp"
+#include "pmi/spawn/spawn_order.hpp"
 
 namespace weft::pmi {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "pmi/spawn_order.hpp"
+#include "pmi/spawn/spawn_order.hpp"
 
 namespace weft::pmi {
 

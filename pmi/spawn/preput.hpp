@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pmi/spawn_order.hpp"
+#include "pmi/spawn/spawn_order.hpp"
 
 namespace weft::pmi {
 

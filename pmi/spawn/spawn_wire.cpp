@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmi/spawn_wire.hpp"
+#include "pmi/spawn/spawn_wire.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,8 +7,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-
-#include "pmi/job.hpp"
 
 namespace weft::pmi {
 namespace {

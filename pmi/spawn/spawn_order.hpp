@@ -9,6 +9,10 @@
 
 namespace weft::pmi {
 
+/// With the terminating zero, as the interfaces count. MPICH's client of the wire form reads lines of 1024
+/// bytes.
+inline constexpr std::size_t name_room = 256, key_room = 64, value_room = 1024;
+
 struct KeyValue {
   std::string key, value;
   bool operator==(const KeyValue&) const = default;

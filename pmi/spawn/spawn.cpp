@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmi/spawn.hpp"
+#include "pmi/spawn/spawn.hpp"
 
 #include <pmix.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
-#include "pmi/preput.hpp"
+#include "pmi/spawn/preput.hpp"
 
 namespace weft::pmi {
 namespace {
