@@ -120,7 +120,8 @@ void add_launch(Decoders& to) {
   spawn.parent = {"j", Rank{3}};
   spawn.words = {"--map-by", "node"};
   spawn.programs.push_back({{"--wdir", "/tmp"}, {"p", "a"}, 2, {{"A", "b"}}});
-  add_order(to, "spawn_report", report::Spawn{7, spawn});
+  // An empty one is none: it has no program.
+  to.push_back({"spawn_report", {encoded(encode(report::Spawn{7, spawn}))}, &accepts_order<report::Spawn>});
   add_order(to, "control",
             report::Control{8, {{"j", Rank{1}}, job::ControlRequest::What::kill, 9, {{"k", {Rank{2}}}}}});
   add_order(to, "connected", report::Connected{{"j", "j.1"}, true});
