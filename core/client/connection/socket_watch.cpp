@@ -36,7 +36,8 @@ SocketWatch::Woken SocketWatch::wait(int timeout_ms) {
   std::array<epoll_event, 2> events;
   const auto count = ::epoll_wait(set_.get(), events.data(), int(events.size()), timeout_ms);
   Woken out;
-  for (int i = 0; i < count; ++i) (events[std::size_t(i)].data.fd == socket_ ? out.by_frame : out.by_other) = true;
+  for (int i = 0; i < count; ++i)
+    (events[std::size_t(i)].data.fd == socket_ ? out.by_frame : out.by_other) = true;
   std::uint64_t words = 0;
   if (out.by_other) (void)!::read(wake_.get(), &words, sizeof words);
   return out;

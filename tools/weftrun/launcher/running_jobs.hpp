@@ -26,7 +26,7 @@ class RunningJobsWatcher {
   virtual void on_run_launched(UserRun& run, const JobRun& first) = 0;  ///< all ranks of its first job run
   /// That the jobs which tools ask for are of; null: there is none.
   virtual std::shared_ptr<UserRun> run_of_tools() = 0;
-  virtual void on_nodes_added() = 0;  ///< that start() has waited for
+  virtual void on_nodes_added() = 0;                          ///< that start() has waited for
   virtual void on_run_ending(UserRun& run) = 0;               ///< no process of it runs
   virtual void on_run_over(UserRun& run, int exit_code) = 0;  ///< nothing is left to do for it
 

@@ -302,13 +302,15 @@ void add_nodes(Plan& plan, const allocation::Hosts& hosts, const std::function<b
       is_there = plan.node(node).name == host.name && !is_lost(node);
     if (is_there) continue;
     if (!plan.one_machine && is_here(host.name))
-      refuse(fmt::format("'{}' is weftrun's own machine, which is served from the start or not at all: name it "
-                         "in --host",
-                         host.name));
+      refuse(
+          fmt::format("'{}' is weftrun's own machine, which is served from the start or not at all: name it "
+                      "in --host",
+                      host.name));
     if (plan.room == 0)
-      refuse(fmt::format("no room for another node, '{}': say at the start of weftrun how many may come, with "
-                         "--grow N",
-                         host.name));
+      refuse(
+          fmt::format("no room for another node, '{}': say at the start of weftrun how many may come, with "
+                      "--grow N",
+                      host.name));
     plan.spares.push_back({host.name, host.slots, false});
     plan.universe += host.slots;
     --plan.room;

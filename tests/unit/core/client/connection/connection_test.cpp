@@ -51,7 +51,9 @@ class Server {
     ::shutdown(mine_.get(), SHUT_RDWR);
     thread_.join();
   }
-  bool answer(const link::Frame& request) { return send(MessageType::answer, request.tag, number_in(request)); }
+  bool answer(const link::Frame& request) {
+    return send(MessageType::answer, request.tag, number_in(request));
+  }
   bool push(std::uint64_t number) { return send(MessageType::event, 0, number); }
 
   shm::Fd client;

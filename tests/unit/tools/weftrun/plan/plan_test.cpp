@@ -241,7 +241,8 @@ TEST(Plan, added_nodes) {
   EXPECT_EQ(plan.universe, 12U);
   EXPECT_EQ(plan.launcher_number(), 4U) << "it stays what it was";
   expect_refusal(refusal_of([&] { add_nodes(plan, {{"head", 1}}, none_lost, is_here); }), "own machine");
-  add_nodes(plan, {{"c", 8}}, [](std::uint32_t node) { return node == 2; }, is_here);
+  add_nodes(
+      plan, {{"c", 8}}, [](std::uint32_t node) { return node == 2; }, is_here);
   EXPECT_EQ(plan.node(3).name, "c") << "a lost node does not come back under its number";
   expect_refusal(refusal_of([&] { add_nodes(plan, {{"d", 1}}, none_lost, is_here); }), "--grow");
 }

@@ -62,7 +62,8 @@ TEST(SpawnPlan, nodes_that_a_call_names_in_files_and_adds) {
   EXPECT_EQ(options.added_hosts, (Words{"c:3", "b:2", "[fd00::7]:4"}));
   EXPECT_EQ(options.own_hosts, (std::vector<Words>{{"b", "fd00::7"}}));
   const auto is_here = [](const std::string&) { return false; };
-  add_nodes(run.plan, allocation::read_host_option(options.added_hosts), [](auto) { return false; }, is_here);
+  add_nodes(
+      run.plan, allocation::read_host_option(options.added_hosts), [](auto) { return false; }, is_here);
   EXPECT_EQ(encode(spawn_plan(options, run.plan, std::vector<NodeNow>(4)).distribution),
             "4;slot@1:1x0,1x2,2x0");
 }
