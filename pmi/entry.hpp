@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -99,6 +100,24 @@ inline bool set_command(const char* program, const char* const argv[], int most,
 inline bool add_pair(const char* key, const char* value, std::vector<KeyValue>& out) {
   if (key == nullptr || value == nullptr) return false;
   out.push_back({key, value});
+  return true;
+}
+/// The commands of a call. Info: has `key` and `value`. argument_counts: of each argv, or NULL. False: one of
+/// them is none.
+template <class Info>
+bool set_commands(int count, const char* const programs[], const char** const arguments[],
+                  const int argument_counts[], const int ranks[], const int info_counts[],
+                  const Info* const infos[], std::vector<SpawnCommand>& out) {
+  if (count <= 0 || programs == nullptr || ranks == nullptr) return false;
+  for (int i = 0; i < count; ++i) {
+    auto& command = out.emplace_back();
+    const auto* const argv = arguments == nullptr ? nullptr : arguments[i];
+    const int most = argument_counts == nullptr ? INT_MAX : argument_counts[i];
+    if (!set_command(programs[i], argv, most, ranks[i], command)) return false;
+    const auto* const own = infos == nullptr || info_counts == nullptr ? nullptr : infos[i];
+    for (int n = 0; own != nullptr && n < info_counts[i]; ++n)
+      if (!add_pair(own[n].key, own[n].value, command.infos)) return false;
+  }
   return true;
 }
 /// False: a key or value that the children could not read.

@@ -2,7 +2,6 @@
 // libpmi.so.0: the functions of PMI-1 over PMIx. As everywhere with this interface, calls come from one
 // thread at a time. Further spaces of keys are not offered: PMI_FAIL.
 //   Source of names, arguments and codes: Debian's libpmi0-dev (slurm/pmi.h).
-#include <climits>
 
 #include "pmi/entry.hpp"
 
@@ -156,13 +155,6 @@ struct KeyValueArgument {
   char* value;
 };
 
-/// False: a pair is none.
-bool read_infos(const KeyValueArgument* infos, int count, SpawnCommand& command) {
-  for (int i = 0; infos != nullptr && i < count; ++i)
-    if (!add_pair(infos[i].key, infos[i].value, command.infos)) return false;
-  return true;
-}
-
 }  // namespace
 
 /// errors [count]: of each command; NULL: not wanted. All commands run as one job, or none.
@@ -170,16 +162,10 @@ PMI_EXPORT int PMI_Spawn_multiple(int count, const char* programs[], const char*
                                   const int ranks[], const int info_counts[], const KeyValueArgument* infos[],
                                   int preput_count, const KeyValueArgument preput[], int errors[]) {
   return with_job([&](Job& job) -> int {
-    if (count <= 0 || programs == nullptr || ranks == nullptr || (preput_count > 0 && preput == nullptr))
-      return invalid_argument;
+    if (preput_count > 0 && preput == nullptr) return invalid_argument;
     SpawnOrder order;
-    for (int i = 0; i < count; ++i) {
-      auto& command = order.commands.emplace_back();
-      const auto* argv = arguments == nullptr ? nullptr : arguments[i];
-      if (!set_command(programs[i], argv, INT_MAX, ranks[i], command)) return invalid_argument;
-      if (infos != nullptr && info_counts != nullptr && !read_infos(infos[i], info_counts[i], command))
-        return invalid_argument;
-    }
+    if (!set_commands(count, programs, arguments, nullptr, ranks, info_counts, infos, order.commands))
+      return invalid_argument;
     for (int i = 0; i < preput_count; ++i)
       if (!add_preput(preput[i].key, preput[i].value, order.preput)) return invalid_argument;
     const int code = code_of(job.spawn(order).status);

@@ -3,7 +3,6 @@
 //   Source of names, arguments and codes: Debian's libpmi2-0-dev (slurm/pmi2.h).
 #include <charconv>
 #include <chrono>
-#include <climits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -194,12 +193,6 @@ struct InfoArgument {
   char *key, *value;
 };
 
-bool read_infos(const InfoArgument* infos, int count, SpawnCommand& command) {
-  for (int i = 0; infos != nullptr && i < count; ++i)
-    if (!add_pair(infos[i].key, infos[i].value, command.infos)) return false;
-  return true;
-}
-
 bool read_preput(const InfoArgument* const preput[], int count, SpawnOrder& order) {
   for (int i = 0; i < count; ++i)
     if (preput[i] == nullptr || !add_preput(preput[i]->key, preput[i]->value, order.preput)) return false;
@@ -228,17 +221,10 @@ PMI_EXPORT int PMI2_Job_Spawn(int count, const char* programs[], int argument_co
                               const InfoArgument* infos[], int preput_count, const InfoArgument* preput[],
                               char id[], int room, int errors[]) {
   return with_job([&](Job& job) -> int {
-    if (count <= 0 || programs == nullptr || ranks == nullptr || (preput_count > 0 && preput == nullptr))
-      return invalid_argument;
+    if (preput_count > 0 && preput == nullptr) return invalid_argument;
     SpawnOrder order;
-    for (int i = 0; i < count; ++i) {
-      auto& command = order.commands.emplace_back();
-      const auto* argv = arguments == nullptr ? nullptr : arguments[i];
-      const int most = argument_counts == nullptr ? INT_MAX : argument_counts[i];
-      if (!set_command(programs[i], argv, most, ranks[i], command)) return invalid_argument;
-      if (infos != nullptr && info_counts != nullptr && !read_infos(infos[i], info_counts[i], command))
-        return invalid_argument;
-    }
+    if (!set_commands(count, programs, arguments, argument_counts, ranks, info_counts, infos, order.commands))
+      return invalid_argument;
     if (!read_preput(preput, preput_count, order)) return invalid_argument;
     const auto spawned = job.spawn(order);
     const int code = code_of(spawned.status);
