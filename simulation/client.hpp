@@ -43,6 +43,7 @@ class Client {
   /// The server has let it in.
   bool is_welcome() const noexcept { return is_welcome_; }
   bool is_gone() const noexcept { return node_ == nullptr; }
+  bool has_hung_up() const noexcept { return !socket_; }
 
   // Calls. Each ends once, in look(), unless the process ends before.
   /// At the board of its job.

@@ -12,7 +12,7 @@
 namespace weft::simulation {
 namespace {
 
-constexpr std::size_t segment_bytes = std::size_t{64} << 20;  // virtual
+constexpr std::size_t segment_bytes = std::size_t{256} << 20;  // virtual
 constexpr std::uint64_t card_bytes = std::uint64_t{64} << 10;
 
 void open(server::Cluster& cluster, Loop& loop, sim::Network& network, const Node::Place& place) {
@@ -84,23 +84,39 @@ void Node::add(Bytes contact) {
 
 void Node::register_job(const Job& spec) {
   std::string names, ranks;
-  for (std::uint32_t node = 0; node < spec.nodes; ++node) {
+  std::uint32_t nodes_with_ranks = 0;
+  int local_size = 0;
+  auto& job = rooms_->jobs.announce(spec.nspace);
+  for (NodeNumber node = 0; node < spec.nodes; ++node) {
     names += (node == 0 ? "host" : ",host") + std::to_string(node);
-    ranks += node == 0 ? "" : ";";
-    for (std::uint32_t i = 0; i < spec.ranks_a_node; ++i)
-      ranks += (i == 0 ? "" : ",") + std::to_string(node * spec.ranks_a_node + i);
+    std::string here;
+    for (std::uint32_t rank = 0; rank < spec.node_of_rank.size(); ++rank) {
+      if (spec.node_of_rank[rank] != node) continue;
+      here += (here.empty() ? "" : ",") + std::to_string(rank);
+      if (node != self()) continue;
+      job.clients[rank] = {::getuid(), ::getgid(), nullptr};
+      ++local_size;
+    }
+    nodes_with_ranks += here.empty() ? 0 : 1;
+    ranks += (node == 0 ? "" : ";") + here;
   }
   data::Infos infos;
-  infos.add(PMIX_JOB_SIZE, data::Value::of(spec.nodes * spec.ranks_a_node));
-  infos.add(PMIX_NUM_NODES, data::Value::of(spec.nodes));
+  infos.add(PMIX_JOB_SIZE, data::Value::of(static_cast<std::uint32_t>(spec.node_of_rank.size())));
+  infos.add(PMIX_NUM_NODES, data::Value::of(nodes_with_ranks));
   infos.add(PMIX_NODEID, data::Value::of(std::uint32_t{self()}));
   infos.add(PMIX_NODE_MAP, data::Value::of(std::string_view(names)));
   infos.add(PMIX_PROC_MAP, data::Value::of(std::string_view(ranks)));
-  auto& job = rooms_->jobs.announce(spec.nspace);
-  for (std::uint32_t i = 0; i < spec.ranks_a_node; ++i)
-    job.clients[self() * spec.ranks_a_node + i] = {::getuid(), ::getgid(), nullptr};
-  const auto status = rooms_->register_nspace(spec.nspace, static_cast<int>(spec.ranks_a_node), infos);
+  const auto status = rooms_->register_nspace(spec.nspace, local_size, infos);
   require(status == PMIX_SUCCESS, "a job that is registered");
+}
+
+void Node::end_job(const std::string& nspace) {
+  auto* const job = rooms_->jobs.find(nspace);
+  require(job != nullptr, "a job that ends");
+  rooms_->clients.remove_all(*job, [this, nspace] {
+    rooms_->end_nspace(nspace);
+    handlers_.forget_namespace(nspace);
+  });
 }
 
 base::Fd Node::connect() {

@@ -28,10 +28,11 @@ class Node final : server::ClientConnection::Owner {
     mesh::Limits limits{};
     std::size_t width_of_ends = server::ProcessEnds::tree_width;
   };
-  /// A job, as the host of each node registers it: rank r is on node r / ranks_a_node.
+  /// A job, as the host of each node registers it; nodes without a rank of it know it, too.
   struct Job {
     std::string nspace;
-    std::uint32_t nodes = 1, ranks_a_node = 1;
+    std::uint32_t nodes = 1;
+    std::vector<NodeNumber> node_of_rank{};
   };
 
   /// now: the clock of the cluster, which outlives the node, as the network does.
@@ -43,6 +44,8 @@ class Node final : server::ClientConnection::Owner {
   std::vector<std::byte> contact() { return cluster_.contacts().own(); }
   void add(Bytes contact);
   void register_job(const Job& job);
+  /// The host takes it away.
+  void end_job(const std::string& nspace);
   /// The other end of a connection to the server, of a process that has still to say hello.
   base::Fd connect();
   link::Token token_of(const pmix_proc_t& proc) const { return tokens_.token_of(proc); }

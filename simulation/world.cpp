@@ -27,8 +27,11 @@ constexpr std::chrono::microseconds length_of_goodbye{100};
 World::World(const Shape& shape)
     : now_(first_time),
       network_(driven(shape.network, shape.seed)),
-      ranks_a_node_(shape.ranks_a_node),
-      random_(shape.seed) {
+      places_(shape.places()),
+      random_(shape.seed),
+      clients_(places_.count()),
+      local_(shape.nodes),
+      spawned_(places_.jobs(), shape.nodes, ~shape.seed) {
   for (NodeNumber number = 0; number < shape.nodes; ++number)
     nodes_.push_back(std::make_unique<Node>(
         network_, now_, Node::Place{number, shape.nodes, shape.limits, shape.width_of_ends}));
@@ -36,25 +39,34 @@ World::World(const Shape& shape)
     for (const auto& from : nodes_)
       if (to != from) to->add(from->contact());
   for (const auto& node : nodes_) {
-    node->register_job({nspace, shape.nodes, shape.ranks_a_node});
+    node->register_job({nspace, shape.nodes, places_.nodes_of(0)});
     awake_.insert(node->self());
   }
-  for (std::uint32_t rank = 0; rank < shape.nodes * shape.ranks_a_node; ++rank)
-    clients_.push_back(std::make_unique<Client>(*nodes_[node_of(rank)], link::make_proc(nspace, rank)));
+  for (std::uint32_t rank = 0; rank < places_.end_of(0); ++rank) begin_process(rank);
   const auto is_let_in = [&] {
-    return std::all_of(clients_.begin(), clients_.end(), [](const auto& each) { return each->is_welcome(); });
+    return std::all_of(clients_.begin(), clients_.begin() + places_.end_of(0),
+                       [](const auto& each) { return each->is_welcome(); });
   };
   while (!is_let_in()) require(step(now() + std::chrono::seconds(1)), "a way in for the clients");
   begin_ = now_;
 }
 
 World::~World() {
-  for (const auto& client : clients_) client->remove();
+  for (const auto& client : clients_)
+    if (client) client->remove();
   for (NodeNumber number = 0; number < nodes(); ++number)
     if (nodes_[number]) lose(number);
 }
 
+void World::begin_process(std::uint32_t rank) {
+  const auto node = node_of(rank);
+  clients_[rank] = std::make_unique<Client>(*nodes_[node], places_.proc_of(rank));
+  local_[node].push_back(rank);
+  wake(node);
+}
+
 bool World::step(nanoseconds until) {
+  if (carry_out_orders()) return true;
   if (awake_.empty()) return pass_time(until);
   auto next = awake_.begin();
   std::advance(next, static_cast<std::ptrdiff_t>(random_() % awake_.size()));
@@ -64,7 +76,7 @@ bool World::step(nanoseconds until) {
 
 void World::round(NodeNumber number) {
   bool has_moved = nodes_[number]->round();
-  for (std::uint32_t i = 0; i < ranks_a_node_; ++i) has_moved |= clients_[number * ranks_a_node_ + i]->look();
+  for (const auto rank : local_[number]) has_moved |= clients_[rank]->look();
   if (!has_moved) awake_.erase(number);
 }
 
@@ -77,8 +89,9 @@ bool World::pass_time(nanoseconds until) {
   if (const auto event = network_.next()) when = std::min(when, virtual_time(*event));
   for (const auto& node : nodes_)
     if (node && !is_paused(node->self())) when = std::min(when, std::max(now_, node->deadline()));
+  when = std::min(when, std::max(now_, spawned_.next()));
   for (const auto& client : clients_)
-    if (!client->is_gone() && !is_paused(client->node()))
+    if (client && !client->is_gone() && !is_paused(client->node()))
       when = std::min(when, std::max(now_, client->deadline()));
   for (const auto* ends : {&paused_until_, &leaves_at_})
     for (const auto& [node, end] : *ends) when = std::min(when, end);
@@ -101,19 +114,19 @@ bool World::pass_time(nanoseconds until) {
   for (const auto& node : nodes_)
     if (node && node->deadline() <= now_) wake(node->self());
   for (const auto& client : clients_)
-    if (!client->is_gone() && client->deadline() <= now_) wake(client->node());
-  return !has_come || !awake_.empty();
+    if (client && !client->is_gone() && client->deadline() <= now_) wake(client->node());
+  return !has_come || !awake_.empty() || spawned_.next() <= now_;
 }
 
 void World::end_process(std::uint32_t rank) {
-  if (clients_[rank]->is_gone()) return;
+  if (is_gone(rank)) return;
   clients_[rank]->remove();
   wake(node_of(rank));
 }
 
 void World::lose(NodeNumber number) {
   if (!nodes_[number]) return;
-  for (std::uint32_t i = 0; i < ranks_a_node_; ++i) clients_[number * ranks_a_node_ + i]->remove();
+  end_clients(number);
   network_.drop(number, network_.now());
   forget(number);
 }
@@ -121,10 +134,14 @@ void World::lose(NodeNumber number) {
 /// What it has sent before comes.
 void World::leave(NodeNumber number) {
   if (!nodes_[number]) return;
-  for (std::uint32_t i = 0; i < ranks_a_node_; ++i) clients_[number * ranks_a_node_ + i]->remove();
+  end_clients(number);
   nodes_[number]->say_goodbye();
   wake(number);
   leaves_at_.emplace(number, now_ + length_of_goodbye);
+}
+
+void World::end_clients(NodeNumber number) {
+  for (const auto rank : local_[number]) clients_[rank]->remove();
 }
 
 void World::forget(NodeNumber number) {
@@ -132,6 +149,79 @@ void World::forget(NodeNumber number) {
   paused_until_.erase(number);
   leaves_at_.erase(number);
   nodes_[number].reset();
+}
+
+// ---- jobs that are started later
+
+void World::start(JobNumber job) {
+  spawned_.start(job, live_nodes(), now_);
+}
+
+std::optional<nanoseconds> World::end_of(JobNumber job) const {
+  const auto found = ends_of_jobs_.find(job);
+  return found == ends_of_jobs_.end() ? std::nullopt : std::optional<nanoseconds>(found->second - begin_);
+}
+
+/// A node that leaves is told nothing more.
+std::vector<NodeNumber> World::live_nodes() const {
+  std::vector<NodeNumber> out;
+  for (NodeNumber node = 0; node < nodes(); ++node)
+    if (nodes_[node] && leaves_at_.count(node) == 0) out.push_back(node);
+  return out;
+}
+
+bool World::carry_out_orders() {
+  // A node may have been lost since.
+  bool has_moved = end_what_is_over();
+  while (const auto order = spawned_.take(now_)) {
+    const auto pause = paused_until_.find(order->node);
+    if (pause != paused_until_.end()) {
+      spawned_.put_off(*order, pause->second);
+      continue;
+    }
+    if (nodes_[order->node] && leaves_at_.count(order->node) == 0) carry_out(*order);
+    spawned_.is_done(*order);
+    has_moved = true;
+  }
+  has_moved |= end_what_is_over();
+  changes_of_jobs_ += has_moved ? 1 : 0;
+  return has_moved;
+}
+
+void World::carry_out(const SpawnedJobs::Order& order) {
+  auto& node = *nodes_[order.node];
+  wake(order.node);
+  if (order.is_end) return node.end_job(Places::nspace_of(order.job));
+  node.register_job({Places::nspace_of(order.job), nodes(), places_.nodes_of(order.job)});
+  if (state_of(order.job) != SpawnedJobs::State::starting) return;
+  for (auto rank = places_.first_of(order.job); rank < places_.end_of(order.job); ++rank)
+    if (node_of(rank) == order.node) begin_process(rank);
+}
+
+bool World::end_what_is_over() {
+  bool has_ended = false;
+  for (JobNumber job = 1; job < places_.jobs(); ++job) has_ended |= end_if_over(job);
+  return has_ended;
+}
+
+/// A job with a process on a node that is gone before all nodes know of it has failed: its processes are
+/// killed.
+bool World::end_if_over(JobNumber job) {
+  using State = SpawnedJobs::State;
+  if (state_of(job) == State::unknown || ends_of_jobs_.count(job) != 0) return false;
+  bool is_over = true;
+  for (auto rank = places_.first_of(job); rank < places_.end_of(job); ++rank) {
+    const bool has_node = nodes_[node_of(rank)] && leaves_at_.count(node_of(rank)) == 0;
+    if (!has_node && state_of(job) == State::starting) spawned_.has_failed(job);
+    const bool is_coming = has_node && !has_started(rank);
+    is_over &= !is_coming && (is_gone(rank) || clients_[rank]->has_hung_up());
+  }
+  if (!is_over && state_of(job) != State::failed) return false;
+  for (auto rank = places_.first_of(job); rank < places_.end_of(job); ++rank)
+    if (has_started(rank) && !clients_[rank]->has_hung_up()) end_process(rank);
+  ends_of_jobs_.emplace(job, now_);
+  spawned_.end(job, live_nodes(), now_);
+  return true;
 }
 
 void World::pause(NodeNumber number, nanoseconds time) {

@@ -18,7 +18,7 @@ void Registrations::deregister_nspace(std::string nspace, Done done) {
   calls_.run_later([this, nspace = std::move(nspace), done = answered_once(std::move(done))] {
     door_.after_hellos([this, nspace, done] {
       auto* job = rooms_.jobs.find_announced(nspace);
-      if (job == nullptr) {
+      if (job == nullptr || job->has_ended) {
         // A launcher that serves none of its processes has raised events about it.
         rooms_.events.forget(nspace);
         handlers_.forget_namespace(nspace);
@@ -30,23 +30,15 @@ void Registrations::deregister_nspace(std::string nspace, Done done) {
 }
 
 void Registrations::forget_nspace(const std::string& nspace, const Done& done) {
-  auto* job = rooms_.jobs.find_announced(nspace);
-  if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
-  // A client that came in while the others were leaving comes too late.
-  while (!job->connections.empty()) {
-    const auto late = job->connections.begin()->second;
-    late->finalized = true;
-    late->close();
-  }
-  rooms_.clients.forget(nspace);
+  if (!rooms_.end_nspace(nspace)) return done(PMIX_ERR_NOT_FOUND);
   launch_.forget(nspace);
-  rooms_.ends.namespace_ended(*job);
   handlers_.forget_namespace(nspace);
   done(PMIX_SUCCESS);
 }
 
 void Registrations::register_client(pmix_proc_t proc, Registered client, Done done) {
   calls_.run_later([this, proc, client, done = answered_once(std::move(done))] {
+    rooms_.ends.make_room_for(link::nspace_of(proc));
     auto& job = rooms_.jobs.announce(std::string(link::nspace_of(proc)));
     job.clients[proc.rank] = client;
     if (!job.writer || job.is_learned) return done(PMIX_SUCCESS);

@@ -7,6 +7,7 @@ namespace weft::server {
 
 pmix_status_t Rooms::register_nspace(const std::string& nspace, int local_size, const data::Infos& infos) {
   if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN || local_size < 0) return PMIX_ERR_BAD_PARAM;
+  ends.make_room_for(nspace);
   auto& job = jobs.announce(nspace);
   job.card_key = card_key(cluster, nspace);
   bool is_new = false;
@@ -21,6 +22,20 @@ pmix_status_t Rooms::register_nspace(const std::string& nspace, int local_size, 
   fences.open_job(job);
   jobs.announce_registered(nspace);
   return PMIX_SUCCESS;
+}
+
+bool Rooms::end_nspace(const std::string& nspace) {
+  auto* job = jobs.find_announced(nspace);
+  if (job == nullptr || job->has_ended) return false;
+  // A client that came in while the others were leaving comes too late.
+  while (!job->connections.empty()) {
+    const auto late = job->connections.begin()->second;
+    late->finalized = true;
+    late->close();
+  }
+  clients.forget(nspace);
+  ends.namespace_ended(*job);
+  return true;
 }
 
 void Rooms::connection_closed(const ConnectionRef& connection, bool is_expected) {

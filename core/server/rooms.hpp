@@ -94,7 +94,7 @@ struct Rooms {
               .monitors = monitors,
               .watched_codes = watched_codes,
               .process_sets = process_sets},
-             cluster, exchanges, settings.width_of_ends),
+             loop, cluster, exchanges, settings.width_of_ends),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, group_table,
@@ -129,6 +129,8 @@ struct Rooms {
   /// The host registers a namespace, or says more of one. Errors: PMIX_ERR_BAD_PARAM (what it says makes no
   /// sense; nothing stays of a namespace that is new), _OUT_OF_RESOURCE, _NOMEM.
   pmix_status_t register_nspace(const std::string& nspace, int local_size, const data::Infos& infos);
+  /// The host ends it, once the connections of its processes are closed. False: it is not known.
+  bool end_nspace(const std::string& nspace);
   /// Of a client, of a tool, or of a process that has said nothing. is_expected: as Clients::closed().
   void connection_closed(const ConnectionRef& connection, bool is_expected);
   /// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes

@@ -11,18 +11,16 @@ namespace {
 
 std::string text_of(const link::RankRuns& runs) {
   std::string out;
-  for (const auto& run : runs) out += fmt::format(" {}-{}", run.first, run.last);
+  for (const auto& run : runs)
+    out += fmt::format(" {}{}-{}", run.nspace == simulation::World::nspace ? "" : run.nspace + ":", run.first,
+                       run.last);
   return out;
-}
-
-bool holds(const link::RankRuns& runs, Rank rank) {
-  return std::any_of(runs.begin(), runs.end(),
-                     [&](const link::RankRun& run) { return run.first <= rank && rank <= run.last; });
 }
 
 class Check {
  public:
-  Check(const Schedule& schedule, Record& record) : schedule_(schedule), record_(record) {}
+  Check(const Schedule& schedule, Record& record)
+      : schedule_(schedule), places_(schedule.shape.places()), record_(record) {}
 
   void all() {
     for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
@@ -62,7 +60,16 @@ class Check {
   /// to the attempt that another one has given up are in the next.
   bool have_failed(std::size_t i, const Ended& one, const Ended& other) const {
     const auto& operation = schedule_.operations[i];
-    return operation.timeout != 0 && operation.leaders == 0 && !one.is_made() && !other.is_made();
+    const bool has_reasons = operation.timeout != 0 && operation.leaders == 0;
+    return (has_reasons || names_ended_job(i)) && !one.is_made() && !other.is_made();
+  }
+
+  /// A node that has not heard of the job's end says which of its processes is lost, another knows none of
+  /// them any more.
+  bool names_ended_job(std::size_t i) const {
+    const auto& members = schedule_.operations[i].members;
+    return std::any_of(members.begin(), members.end(),
+                       [&](Rank rank) { return record_.end_of_job[places_.job_of(rank)].has_value(); });
   }
 
   std::string when(std::size_t i, Rank rank) const {
@@ -97,7 +104,7 @@ class Check {
       const auto* here = end_of(i, rank);
       if (here == nullptr) continue;
       const auto* there = end_of(i, first ? *first : *unmade);
-      const bool is_in = first && holds(there->members, rank);
+      const bool is_in = first && places_.holds(there->members, rank);
       const bool is_same = here->members == there->members && here->context == there->context;
       if (first && (here->is_made() != is_in || (here->is_made() && !is_same)))
         violates(fmt::format("invitation {} has ended with {} at rank {}, and with {} at rank {}", i,
@@ -117,11 +124,26 @@ class Check {
       const bool is_open = (operation.kind == Kind::join && may_be_empty(operation.group)) ||
                            (operation.kind == Kind::join && operation.refuses && end != nullptr &&
                             end->is_made() && may_be_invited(operation.group, rank)) ||
-                           (operation.kind == Kind::get && operation.late);  // handlers.cpp
+                           (operation.kind == Kind::get && operation.late) ||  // handlers.cpp
+                           is_of_ended_job(i, rank);
       if (end == nullptr || is_open || end->status == expected_of(i, rank)) continue;
       violates(fmt::format("operation {} has ended with {} at rank {}, and nothing was lost", i,
                            to_text(*end), rank));
     }
+  }
+
+  /// Before the rank had the end of that operation, a job had ended one of whose processes it is about.
+  bool is_of_ended_job(std::size_t i, Rank rank) const {
+    const auto& all = schedule_.operations;
+    const auto has_ended = [&](Rank of) {
+      const auto& end = record_.end_of_job[places_.job_of(of)];
+      return end && *end <= record_.ended_at[i][rank];
+    };
+    if (all[i].kind == Kind::get && has_ended(all[i].target)) return true;
+    return std::any_of(all.begin(), all.end(), [&](const Operation& each) {
+      const bool is_it = &each == &all[i] || (!each.group.empty() && each.group == all[i].group);
+      return is_it && std::any_of(each.members.begin(), each.members.end(), has_ended);
+    });
   }
 
   /// Then it may be a member before its own join is looked at.
@@ -162,10 +184,10 @@ class Check {
     for (Rank rank = 0; rank < ranks(); ++rank) {
       if (!record_.is_left[rank]) continue;
       for (const auto& [name, members] : record_.groups[rank]) {
-        if (!holds(members, rank))
+        if (!places_.holds(members, rank))
           violates(fmt::format("rank {} knows {} with members{}, and is none", rank, name, text_of(members)));
         for (Rank other = 0; other < ranks(); ++other) {
-          if (!record_.is_left[other] || !holds(members, other)) continue;
+          if (!record_.is_left[other] || !places_.holds(members, other)) continue;
           const auto there = record_.groups[other].find(name);
           const bool is_same = there != record_.groups[other].end() && there->second == members;
           if (!is_same)
@@ -181,17 +203,18 @@ class Check {
   void event(std::size_t i) {
     const auto& operation = schedule_.operations[i];
     const auto source = operation.members.front();
-    const auto ranks_a_node = schedule_.shape.ranks_a_node;
     const auto& end = record_.ended[i][source];
     for (Rank rank = 0; rank < ranks(); ++rank) {
-      const bool is_for_it =
-          rank != source && (!operation.is_local || rank / ranks_a_node == source / ranks_a_node);
+      const bool is_for_it = rank != source && (operation.is_local
+                                                    ? places_.node_of(rank) == places_.node_of(source)
+                                                    : places_.job_of(rank) == places_.job_of(source));
       const auto found = record_.heard[i].find(rank);
       const auto count = found == record_.heard[i].end() ? 0 : found->second;
       if (count > (is_for_it ? 1u : 0u))
         violates(fmt::format("rank {} has heard event {} of rank {} {} times", rank, i, source, count));
       const bool is_sure = end && end->status == PMIX_SUCCESS && record_.has_server[source] &&
-                           record_.is_left[rank] && !schedule_.finalizes;
+                           record_.is_left[rank] && !schedule_.finalizes && record_.began[rank] &&
+                           *record_.began[rank] < record_.called[i][source];
       if (count == 0 && is_for_it && is_sure)
         violates(fmt::format("rank {} has not heard event {} of rank {}", rank, i, source));
     }
@@ -212,6 +235,7 @@ class Check {
   }
 
   const Schedule& schedule_;
+  const simulation::Places places_;
   Record& record_;
 };
 

@@ -49,17 +49,22 @@ void add(std::vector<Rank>& members, Rank rank) {
 
 class Drawer {
  public:
-  Drawer(Dice& dice, std::uint32_t ranks, const Bounds& bounds, bool loses)
+  Drawer(Dice& dice, simulation::World::Shape& shape, const Bounds& bounds, bool loses)
       : dice_(dice),
-        ranks_(ranks),
+        shape_(shape),
+        places_(shape.places()),
+        ranks_(places_.count()),
         is_plain_(loses && bounds.is_plain),
         loses_(loses),
-        draws_names_(bounds.draws_names) {}
+        draws_names_(bounds.draws_names),
+        draws_spawns_(bounds.draws_spawns),
+        most_children_(2 * bounds.most_ranks_a_node) {}
 
   Operation operation() {
     Operation out;
-    if (draws_names_ && dice_.one_in(2)) {
-      out = of_name();
+    const bool spawns = draws_spawns_ && places_.jobs() < most_jobs && dice_.one_in(3);
+    if (spawns || (draws_names_ && dice_.one_in(2))) {
+      out = spawns ? spawn() : of_name();
       for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice_.pause());
       ++number_;
       return out;
@@ -82,7 +87,7 @@ class Drawer {
     } else {
       out.kind = dice_.one_in(3) ? Kind::fence_set : Kind::fence_job;
       out.collects = dice_.one_in(2);
-      out.members = dice_.some_of(ranks_, out.kind == Kind::fence_job ? ranks_ : 2);
+      out.members = out.kind == Kind::fence_job ? all_of_a_job() : dice_.some_of(ranks_, 2);
       if (out.kind == Kind::fence_set) give_timeout(out);
     }
     for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice_.pause());
@@ -95,6 +100,27 @@ class Drawer {
   void give_timeout(Operation& operation) {
     if (loses_ && !is_plain_ && operation.timeout == 0 && dice_.one_in(6))
       operation.timeout = dice_.between(1, 3);
+  }
+
+  std::vector<Rank> all_of_a_job() {
+    const auto job = places_.jobs() == 1 ? 0 : dice_.below(static_cast<std::uint32_t>(places_.jobs()));
+    std::vector<Rank> out(places_.end_of(job) - places_.first_of(job));
+    std::iota(out.begin(), out.end(), places_.first_of(job));
+    return out;
+  }
+
+  /// From here on its processes are among those that are drawn.
+  Operation spawn() {
+    Operation out;
+    out.kind = Kind::spawn;
+    out.members = {dice_.below(ranks_)};
+    out.job = places_.jobs();
+    std::vector<simulation::NodeNumber> nodes(dice_.between(1, most_children_));
+    for (auto& node : nodes) node = dice_.below(shape_.nodes);
+    shape_.spawned.push_back(std::move(nodes));
+    places_ = shape_.places();
+    ranks_ = places_.count();
+    return out;
   }
 
   /// Of the first card, or of what is committed by an operation before.
@@ -270,9 +296,14 @@ class Drawer {
     return out;
   }
 
+  static constexpr simulation::JobNumber most_jobs = 4;
+
   Dice& dice_;
-  const std::uint32_t ranks_;
-  const bool is_plain_, loses_, draws_names_;
+  simulation::World::Shape& shape_;
+  simulation::Places places_;
+  std::uint32_t ranks_;  ///< of all jobs so far
+  const bool is_plain_, loses_, draws_names_, draws_spawns_;
+  const std::uint32_t most_children_;
   std::vector<Group> groups_;
   std::vector<Group> ended_;
   std::vector<std::vector<Rank>> connected_, constructed_;
@@ -333,13 +364,13 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   shape.width_of_ends = bounds.width_of_ends;
   shape.network = usual_network();
   shape.network.jitter = dice.one_in(4) ? 0 : dice.one_in(4) ? 200000 : 5000;  // ns
-  const auto ranks = shape.nodes * shape.ranks_a_node;
   const auto faults = dice.below(bounds.most_faults + 1);
-  Drawer drawer(dice, ranks, bounds, faults != 0);
+  Drawer drawer(dice, shape, bounds, faults != 0);
   const auto operations = dice.between(1, bounds.most_operations);
   for (std::uint32_t i = 0; i < operations; ++i) out.operations.push_back(drawer.operation());
   keep_apart(out.operations);
   out.finalizes = dice.one_in(2);
+  const auto ranks = shape.places().count();
   const auto length = length_of(out);
   std::uint32_t lost = 0;
   for (std::uint32_t i = 0; i < faults; ++i) {

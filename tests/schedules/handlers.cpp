@@ -23,10 +23,10 @@ std::string group_in(const data::Infos& infos) {
   return is_text ? info->value.data.string : "";
 }
 
-std::optional<Rank> affected_in(const data::Infos& infos) {
+std::optional<Rank> affected_in(const data::Infos& infos, const simulation::Places& places) {
   const auto* info = infos.find(PMIX_EVENT_AFFECTED_PROC);
   const bool is_proc = info != nullptr && info->value.type == PMIX_PROC && info->value.data.proc != nullptr;
-  return is_proc ? std::optional(info->value.data.proc->rank) : std::nullopt;
+  return is_proc ? places.process_of(*info->value.data.proc) : std::nullopt;
 }
 
 bool tells_of_members(pmix_status_t code) {
@@ -37,11 +37,13 @@ bool tells_of_members(pmix_status_t code) {
 
 bool Processes::take_words() {
   bool has_come = false;
-  for (Rank rank = 0; rank < processes_.size(); ++rank)
+  for (Rank rank = 0; rank < processes_.size(); ++rank) {
+    if (!world_.has_started(rank)) continue;
     for (auto& word : world_.client(rank).take_words()) {
       has_come = true;
       std::visit([&](auto& each) { take(rank, std::move(each)); }, word);
     }
+  }
   has_news_ |= has_come;
   return has_come;
 }
@@ -50,6 +52,13 @@ bool Processes::take_words() {
 
 void Processes::take(Rank rank, Client::Ended end) {
   auto& process = processes_[rank];
+  if (process.subscribes == end.call) {
+    process.has_begun = true;
+    process.subscribes.reset();
+    record_.began[rank] = world_.now();
+    if (!process.todo.empty()) process.next_at = world_.now() + process.todo.front().pause;
+    return;
+  }
   if (const auto joined = process.joins.find(end.call); joined != process.joins.end()) {
     const auto number = joined->second;
     process.joins.erase(joined);
@@ -96,7 +105,8 @@ void Processes::end_of_call(Rank rank, std::size_t number, Client::Ended end) {
     case Kind::get:
       if (end.status == PMIX_SUCCESS && end.value != card_of(operation.target, operation.late))
         violates(fmt::format("rank {} has found another card than that of rank {}", rank, operation.target));
-      if (end.status != PMIX_SUCCESS && must_find_[number] && schedule_.faults.empty())
+      if (end.status != PMIX_SUCCESS && must_find_[number] && schedule_.faults.empty() &&
+          !world_.end_of(world_.places().job_of(operation.target)))
         violates(fmt::format("rank {} has not found what rank {} had committed", rank, operation.target));
       break;
     case Kind::connect:
@@ -141,7 +151,7 @@ void Processes::take(Rank rank, link::EventMessage event) {
     for (auto i = schedule_.operations.size(); i-- > 0;) {
       const auto& operation = schedule_.operations[i];
       const bool is_it = operation.kind == Kind::invite && operation.group == group &&
-                         operation.target == event.source.rank && has_begun_[i] &&
+                         operation.target == world_.places().process_of(event.source) && has_begun_[i] &&
                          std::binary_search(operation.members.begin(), operation.members.end(), rank);
       if (!is_it) continue;
       if (parts_[i].count(rank) == 0) return is_invited(rank, i, event.source);
@@ -152,7 +162,7 @@ void Processes::take(Rank rank, link::EventMessage event) {
   if (!tells_of_members(event.code)) return;
   if (processes_[rank].left.count(group) != 0)
     violates(fmt::format("rank {} has left {}, and hears event {} of it", rank, group, event.code));
-  if (const auto about = affected_in(event.infos); about && event.code == PMIX_GROUP_LEFT)
+  if (const auto about = affected_in(event.infos, world_.places()); about && event.code == PMIX_GROUP_LEFT)
     ++record_.departures[{group, *about, rank}];
 }
 
@@ -195,7 +205,7 @@ void Processes::take(Rank rank, link::GroupQuestion question) {
     if (operation.group != group || is_over(i)) continue;
     const auto place = std::find(operation.members.begin(), operation.members.end(), rank);
     if (code == PMIX_GROUP_JOIN_REQUEST && operation.kind == Kind::join) {
-      if (affected_in(question.infos) != operation.members.front()) continue;
+      if (affected_in(question.infos, world_.places()) != operation.members.front()) continue;
       verdict.by = operation.refuses ? By::handlers : By::no_handler;
       if (operation.refuses) verdict.status = PMIX_ERR_NOT_A_MEMBER;
       break;

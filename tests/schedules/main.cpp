@@ -45,6 +45,8 @@ std::optional<Options> read(int count, char** words, int& status) {
                "where something is lost: no groups whose members do not know each other, no names of groups "
                "that have ended");
   app.add_flag("--names", bounds.draws_names, "half of the operations publish names, and look them up");
+  app.add_flag("--spawns", bounds.draws_spawns,
+               "draws processes that start other jobs, whose processes take part in what comes then");
   app.add_flag("--all", o.runs_all, "goes on behind one that goes wrong, and tells the seeds alone");
   app.add_flag("--show", o.shows,
                "prints the schedule of the first seed, and runs it twice: both runs have to be the same");

@@ -34,7 +34,7 @@ struct Name {
 class NameCheck {
  public:
   NameCheck(const Schedule& schedule, std::size_t names, Record& record)
-      : schedule_(schedule), names_at_end_(names), record_(record) {}
+      : schedule_(schedule), places_(schedule.shape.places()), names_at_end_(names), record_(record) {}
 
   void all() {
     each_end(Kind::publish, [this](std::size_t i, Rank rank, const Ended& end) { published(i, rank, end); });
@@ -55,8 +55,10 @@ class NameCheck {
   const Operation& operation_of(const Name& name) const { return schedule_.operations[name.operation]; }
   void violates(std::string what) { record_.violations.push_back(std::move(what)); }
   bool is_near(Rank one, Rank other) const {
-    return one / schedule_.shape.ranks_a_node == other / schedule_.shape.ranks_a_node;
+    return places_.node_of(one) == places_.node_of(other);
   }
+
+  bool is_of_one_job(Rank one, Rank other) const { return places_.job_of(one) == places_.job_of(other); }
 
   /// Those that were told, also processes that have ended since.
   template <class See>
@@ -74,8 +76,11 @@ class NameCheck {
     for (const auto& fault : schedule_.faults) {
       const bool is_it = fault.kind == Fault::Kind::process_ends
                              ? fault.which == rank
-                             : fault.which == rank / schedule_.shape.ranks_a_node;
-      if (is_it) out = std::min<Time>(out, fault.at);
+                             : fault.which == places_.node_of(rank);
+      // Of a process that was not there yet nothing has ended.
+      const bool is_there = places_.job_of(rank) == 0 || fault.kind != Fault::Kind::process_ends ||
+                            (record_.began[rank] && *record_.began[rank] <= fault.at);
+      if (is_it && is_there) out = std::min<Time>(out, fault.at);
     }
     return out;
   }
@@ -88,6 +93,7 @@ class NameCheck {
   }
 
   bool may_read(const Operation& publish, Rank publisher, Rank looker) const {
+    if (publish.range == PMIX_RANGE_NAMESPACE) return is_of_one_job(publisher, looker);
     return publish.range != PMIX_RANGE_LOCAL || is_near(publisher, looker);
   }
 
@@ -103,6 +109,13 @@ class NameCheck {
     name.is_kept_at_end =
         !is_late && !(is_of_process && (schedule_.finalizes || end_of(rank) != Time::max()));
     if (is_late) name.sure_until = name.called;
+    // A name of its program goes with its job, and that of a range goes with those that may see it.
+    const bool is_of_job =
+        operation.persistence == PMIX_PERSIST_APP || operation.range == PMIX_RANGE_NAMESPACE;
+    if (const auto over = record_.end_of_job[places_.job_of(rank)]; over && is_of_job) {
+      name.sure_until = std::min<Time>(name.sure_until, *over);
+      name.is_kept_at_end = false;
+    }
     if (operation.persistence == PMIX_PERSIST_FIRST_READ) unsure_with_lookups(name);
     names_.push_back(name);
   }
@@ -187,7 +200,8 @@ class NameCheck {
   void are_apart(const Name& one, const Name& other) {
     const auto &a = operation_of(one), &b = operation_of(other);
     const bool is_one_space = a.name == b.name && a.range == b.range &&
-                              (a.range != PMIX_RANGE_LOCAL || is_near(one.rank, other.rank));
+                              (a.range != PMIX_RANGE_LOCAL || is_near(one.rank, other.rank)) &&
+                              (a.range != PMIX_RANGE_NAMESPACE || is_of_one_job(one.rank, other.rank));
     const bool are_both = one.sure_until > std::max(one.ended, other.ended) &&
                           other.sure_until > std::max(one.ended, other.ended);
     if (is_one_space && are_both)
@@ -219,6 +233,7 @@ class NameCheck {
   }
 
   const Schedule& schedule_;
+  const simulation::Places places_;
   const std::size_t names_at_end_;
   Record& record_;
   std::vector<Name> names_;

@@ -25,13 +25,9 @@ std::string key_of(std::size_t operation) {
 /// come by then.
 constexpr std::chrono::seconds longest_way{20};
 
-pmix_proc_t proc_of(Rank rank) {
-  return link::make_proc(World::nspace, rank);
-}
-
-server::Procs procs_of(const std::vector<Rank>& ranks) {
+server::Procs procs_of(const simulation::Places& places, const std::vector<Rank>& ranks) {
   server::Procs out;
-  for (const auto rank : ranks) out.push_back(proc_of(rank));
+  for (const auto rank : ranks) out.push_back(places.proc_of(rank));
   return out;
 }
 
@@ -64,19 +60,20 @@ data::Infos directives_of(const Operation& operation, Rank rank) {
 
 /// What a process names when it constructs the group: all members, or of a bootstrap itself alone, and of a
 /// leader's share of the others with its directives; or nothing.
-server::Procs named_by(const Operation& operation, Rank rank, data::Infos& directives) {
+server::Procs named_by(const simulation::Places& places, const Operation& operation, Rank rank,
+                       data::Infos& directives) {
   const auto& members = operation.members;
-  if (operation.leaders == 0) return procs_of(members);
+  if (operation.leaders == 0) return procs_of(places, members);
   const auto place =
       static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
   if (place >= operation.leaders) return {};
   server::Procs share;
   for (std::size_t i = operation.leaders; i < members.size(); ++i)
-    if (i % operation.leaders == place) share.push_back(proc_of(members[i]));
+    if (i % operation.leaders == place) share.push_back(places.proc_of(members[i]));
   directives.add(PMIX_GROUP_BOOTSTRAP, data::Value::of(operation.leaders));
   if (!share.empty())
     directives.add(PMIX_GROUP_ADD_MEMBERS, *data::value_of_array(PMIX_PROC, share.data(), share.size()));
-  return {proc_of(rank)};
+  return {places.proc_of(rank)};
 }
 
 bool is_of_members(Kind kind) {
@@ -121,30 +118,43 @@ Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedul
   is_off_.resize(operations);
   parts_.resize(operations);
   given_up_at_.resize(operations);
-  for (Rank rank = 0; rank < world.ranks(); ++rank) {
-    auto& client = world.client(rank);
-    client.commit(key, card_of(rank));
-    client.subscribe({PMIX_GROUP_INVITED, PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED,
-                      PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEFT,
-                      PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_JOIN_REQUEST, user_event});
-    world.wake(world.node_of(rank));
-  }
-  for (Rank rank = 0; rank < world.ranks();) {
+  record_.began.resize(world.ranks());
+  const auto of_first_job = world.places().end_of(0);
+  for (Rank rank = 0; rank < of_first_job; ++rank) set_up(rank, processes_[rank]);
+  for (Rank rank = 0; rank < of_first_job;) {
     if (world.client(rank).open() == 0)
       ++rank;
     else
       world.step(world.now() + std::chrono::seconds(1));
   }
-  for (Rank rank = 0; rank < world.ranks(); ++rank) (void)world.client(rank).take_words();
+  for (Rank rank = 0; rank < of_first_job; ++rank)
+    for (auto& word : world.client(rank).take_words())
+      if (auto* const end = std::get_if<Client::Ended>(&word)) take(rank, std::move(*end));
+}
+
+/// It has been let in.
+void Processes::set_up(Rank rank, Process& process) {
+  auto& client = world_.client(rank);
+  client.commit(key, card_of(rank));
+  process.subscribes = client.subscribe({PMIX_GROUP_INVITED, PMIX_GROUP_INVITE_ACCEPTED,
+                                         PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
+                                         PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEFT,
+                                         PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_JOIN_REQUEST, user_event});
+  world_.wake(world_.node_of(rank));
 }
 
 bool Processes::has_ended(const Process& process) const {
   return process.next == process.todo.size() && (!schedule_.finalizes || process.has_finalized);
 }
 
+/// It has ended, or its job will never be there.
+bool Processes::will_call_no_more(Rank rank) const {
+  return is_gone(rank) && (world_.has_started(rank) || has_job(world_.places().job_of(rank)) == false);
+}
+
 bool Processes::are_done() const {
   for (Rank rank = 0; rank < processes_.size(); ++rank)
-    if (!is_gone(rank) && !has_ended(processes_[rank])) return false;
+    if (!will_call_no_more(rank) && !has_ended(processes_[rank])) return false;
   return true;
 }
 
@@ -152,8 +162,7 @@ Processes::Time Processes::next_time() const {
   auto out = later_.empty() ? Time::max() : later_.begin()->first;
   for (Rank rank = 0; rank < processes_.size(); ++rank) {
     const auto& process = processes_[rank];
-    const bool may_begin = !process.waits && !process.is_blocked && !has_ended(process);
-    if (!is_gone(rank) && may_begin) out = std::min(out, process.next_at);
+    if (may_begin(rank, process)) out = std::min(out, process.next_at);
   }
   return out;
 }
@@ -167,17 +176,28 @@ void Processes::begin_what_is_due() {
     act();
     has_news_ = true;
   }
+  has_news_ |= std::exchange(changes_of_jobs_, world_.changes_of_jobs()) != world_.changes_of_jobs();
+  for (Rank rank = 0; rank < processes_.size(); ++rank) look_at_job(rank, processes_[rank]);
   while (std::exchange(has_news_, false))
     for (auto& process : processes_) process.is_blocked = false;
   for (Rank rank = 0; rank < processes_.size(); ++rank) begin_next(rank, processes_[rank]);
 }
 
 void Processes::begin_next(Rank rank, Process& process) {
-  const auto may_begin = [&] {
-    return !is_gone(rank) && !process.waits && !process.is_blocked && !has_ended(process) &&
-           process.next_at <= world_.now();
-  };
-  while (may_begin()) begin(rank, process);
+  while (may_begin(rank, process) && process.next_at <= world_.now()) begin(rank, process);
+}
+
+/// A process of a job that has been started begins; the job that this one starts is there, or has failed.
+void Processes::look_at_job(Rank rank, Process& process) {
+  if (is_gone(rank)) return;
+  if (!process.has_begun && !process.subscribes && world_.client(rank).is_welcome()) set_up(rank, process);
+  if (!process.spawns) return;
+  const auto there = has_job(*process.spawns);
+  if (!there) return;
+  process.spawns.reset();
+  end_of_call(rank, process.todo[process.next].operation,
+              {0, *there ? PMIX_SUCCESS : PMIX_ERR_JOB_FAILED_TO_LAUNCH});
+  go_on(process);
 }
 
 void Processes::begin(Rank rank, Process& process) {
@@ -193,8 +213,13 @@ void Processes::begin(Rank rank, Process& process) {
     if (!process.is_blocked) go_on(process);
     return;
   }
-  process.is_blocked = !is_ready(rank, number);
+  const auto has_all = has_jobs(rank, number);
+  process.is_blocked = !has_all || (*has_all && !is_ready(rank, number));
   if (process.is_blocked) return;
+  if (!*has_all) {
+    is_skipped_[number][rank] = true;
+    return go_on(process);
+  }
   has_begun_[number] = true;
   record_.called[number][rank] = world_.now();
   if (call(rank, process, number)) return;
@@ -226,7 +251,7 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
     case Kind::fence_set: {
       auto directives = timeout_of(operation);
       directives.add(PMIX_COLLECT_DATA, data::Value::of(operation.collects));
-      process.waits = client.fence(procs_of(operation.members), std::move(directives));
+      process.waits = client.fence(procs_of(world_.places(), operation.members), std::move(directives));
       return true;
     }
     case Kind::construct:
@@ -236,7 +261,7 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       process.left.erase(operation.group);
       {
         auto directives = directives_of(operation, rank);
-        const auto named = named_by(operation, rank, directives);
+        const auto named = named_by(world_.places(), operation, rank, directives);
         process.waits = client.construct(operation.group, named, std::move(directives));
       }
       return true;
@@ -249,13 +274,13 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
     case Kind::get:
       must_find_[number] = operation.late && is_over(*operation.late);
       process.waits =
-          client.get(proc_of(operation.target), operation.late ? key_of(*operation.late) : std::string(key));
+          client.get(world_.places().proc_of(operation.target), operation.late ? key_of(*operation.late) : std::string(key));
       return true;
     case Kind::invite:
       if (is_there && !is_member) return false;
       process.left.erase(operation.group);
       process.waits =
-          client.invite(operation.group, procs_of(operation.members), directives_of(operation, rank));
+          client.invite(operation.group, procs_of(world_.places(), operation.members), directives_of(operation, rank));
       return true;
     case Kind::join:
       if (is_member || !is_there) return false;
@@ -266,11 +291,11 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       if (is_member) process.waits = client.leave(operation.group);
       return is_member;
     case Kind::connect:
-      process.waits = client.connect(procs_of(operation.members), timeout_of(operation));
+      process.waits = client.connect(procs_of(world_.places(), operation.members), timeout_of(operation));
       return true;
     case Kind::disconnect:
       if (process.connected.count(operation.members) == 0) return false;
-      process.waits = client.disconnect(procs_of(operation.members), timeout_of(operation));
+      process.waits = client.disconnect(procs_of(world_.places(), operation.members), timeout_of(operation));
       return true;
     case Kind::notify: {
       data::Infos infos;
@@ -293,6 +318,46 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
     case Kind::unpublish:
       process.waits = client.unpublish(name_of(operation), infos_of_name(operation));
       return true;
+    case Kind::spawn:
+      process.spawns = operation.job;
+      world_.start(operation.job);
+      return true;
+  }
+  return false;
+}
+
+// ---- jobs that processes start
+
+std::optional<bool> Processes::has_jobs(Rank rank, std::size_t number) const {
+  const auto& operation = schedule_.operations[number];
+  auto of = operation.members;
+  if (operation.kind == Kind::get) of.push_back(operation.target);
+  std::optional<bool> out = true;
+  for (const auto other : of) {
+    const auto job = world_.places().job_of(other);
+    if (job == 0 || job == world_.places().job_of(rank)) continue;
+    const auto there = has_job(job);
+    if (there == false) return false;
+    if (!there) out = std::nullopt;
+  }
+  return out;
+}
+
+std::optional<bool> Processes::has_job(simulation::JobNumber job) const {
+  using State = simulation::SpawnedJobs::State;
+  const auto state = world_.state_of(job);
+  if (state == State::running) return true;
+  if (state == State::failed) return false;
+  if (state == State::starting) return std::nullopt;
+  for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
+    const auto& operation = schedule_.operations[i];
+    if (operation.kind != Kind::spawn || operation.job != job) continue;
+    const auto by = operation.members.front();
+    const bool is_off = is_gone(by) || is_skipped_[i][by];
+    // Of a job that will not be there, either.
+    const auto job_of_parent = world_.places().job_of(by);
+    const bool may_come = job_of_parent != 0 && !world_.has_started(by) && has_job(job_of_parent) != false;
+    return is_off && !may_come ? std::optional(false) : std::nullopt;
   }
   return false;
 }
@@ -302,6 +367,7 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
 bool Processes::is_ready(Rank rank, std::size_t number) {
   const auto& operation = schedule_.operations[number];
   if (operation.group.empty()) return true;
+  if (operation.kind == Kind::invite && !have_begun(operation.members)) return false;
   const bool may_make = operation.kind == Kind::construct || operation.kind == Kind::invite;
   const bool makes = may_make && record_.groups[rank].count(operation.group) == 0;
   for (std::size_t before = 0; before < number; ++before) {
@@ -318,6 +384,13 @@ bool Processes::is_ready(Rank rank, std::size_t number) {
   return true;
 }
 
+/// An invitation is an event: it comes to no process that has no handler yet.
+bool Processes::have_begun(const std::vector<Rank>& ranks) const {
+  return std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) {
+    return processes_[rank].has_begun || (is_gone(rank) && world_.has_started(rank));
+  });
+}
+
 bool Processes::is_over(std::size_t number) {
   const auto& members = schedule_.operations[number].members;
   return std::all_of(members.begin(), members.end(), [&](Rank rank) { return is_over(number, rank); });
@@ -325,7 +398,8 @@ bool Processes::is_over(std::size_t number) {
 
 bool Processes::is_over(std::size_t number, Rank rank) {
   const auto& operation = schedule_.operations[number];
-  if (is_gone(rank) || is_skipped_[number][rank] || record_.ended[number][rank]) return true;
+  if (is_skipped_[number][rank] || record_.ended[number][rank]) return true;
+  if (will_call_no_more(rank)) return true;
   return operation.kind == Kind::invite && operation.target != rank && is_part_over(number, rank);
 }
 
@@ -355,6 +429,8 @@ std::vector<std::string> Processes::who_waits() const {
     const bool is_last = process.next == process.todo.size();
     if (is_last)
       out.push_back(fmt::format("rank {} waits in its finalize, for ever", rank));
+    else if (process.spawns)
+      out.push_back(fmt::format("rank {} waits for job {}, for ever", rank, *process.spawns));
     else if (process.waits)
       out.push_back(
           fmt::format("rank {} waits in operation {}, for ever", rank, process.todo[process.next].operation));
@@ -362,7 +438,13 @@ std::vector<std::string> Processes::who_waits() const {
       out.push_back(fmt::format("rank {} waits for its answer to the invitation of operation {}, for ever",
                                 rank, process.joins.begin()->second));
   }
-  if (out.empty()) out.emplace_back("the processes wait for one another outside of calls");
+  if (!out.empty()) return out;
+  out.emplace_back("the processes wait for one another outside of calls");
+  for (Rank rank = 0; rank < processes_.size(); ++rank) {
+    const auto& process = processes_[rank];
+    if (!is_gone(rank) && !has_ended(process))
+      out.push_back(fmt::format("  rank {} before operation {}", rank, process.todo[process.next].operation));
+  }
   return out;
 }
 

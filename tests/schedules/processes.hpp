@@ -10,6 +10,8 @@
 //                                                 those of its own process alone
 //            what makes a group                   for all before it with that name
 //          No message tells a process of it: it is in the order of the program.
+// Jobs     What concerns processes of another job, which one has started, waits until that job is there; where
+//          it will never be there it is left out by all.
 #pragma once
 
 #include <chrono>
@@ -66,6 +68,8 @@ class Processes {
     std::size_t next = 0;
     Time next_at{};
     std::optional<Client::Call> waits{};
+    std::optional<Client::Call> subscribes{};  ///< before its first operation
+    std::optional<simulation::JobNumber> spawns{};
     std::map<Client::Call, std::size_t>
         joins{};  ///< of its handlers, which have accepted an invitation: its operation
     std::set<Client::Call> declines{};
@@ -74,6 +78,7 @@ class Processes {
     bool has_rejoined = false;     ///< the group that it leaves, before it has heard of the end of its leave
     bool is_blocked = false;       ///< until something has come anywhere
     bool has_finalized = false;
+    bool has_begun = false;  ///< its handlers are there
   };
   /// Where a process is that has been invited.
   enum class Part : std::uint8_t {
@@ -83,16 +88,27 @@ class Processes {
   };
 
   // processes.cpp
-  bool is_gone(Rank rank) const { return world_.client(rank).is_gone(); }
+  bool is_gone(Rank rank) const { return world_.is_gone(rank); }
   bool has_ended(const Process& process) const;
   const Operation& operation_of(const Process& process) const {
     return schedule_.operations[process.todo[process.next].operation];
   }
+  bool may_begin(Rank rank, const Process& process) const {
+    return !is_gone(rank) && process.has_begun && !process.waits && !process.spawns && !process.is_blocked &&
+           !has_ended(process);
+  }
+  bool will_call_no_more(Rank rank) const;
+  void set_up(Rank rank, Process& process);
+  void look_at_job(Rank rank, Process& process);
+  /// Whether the other jobs of its processes are there; nothing: they may come.
+  std::optional<bool> has_jobs(Rank rank, std::size_t operation) const;
+  std::optional<bool> has_job(simulation::JobNumber job) const;
   void begin_next(Rank rank, Process& process);
   void begin(Rank rank, Process& process);
   bool call(Rank rank, Process& process, std::size_t number);
   void go_on(Process& process);
   bool is_ready(Rank rank, std::size_t operation);
+  bool have_begun(const std::vector<Rank>& ranks) const;
   bool is_over(std::size_t operation);
   bool is_over(std::size_t operation, Rank rank);
   bool is_part_over(std::size_t operation, Rank rank);
@@ -124,6 +140,7 @@ class Processes {
   std::vector<std::optional<Time>> given_up_at_;  ///< invitations: those that have not heard do not any more
   std::multimap<Time, std::function<void()>> later_;
   bool has_news_ = true;
+  std::size_t changes_of_jobs_ = 0;  ///< of which this knows
   std::uint64_t digest_ = 0;
 };
 

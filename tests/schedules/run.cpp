@@ -86,8 +86,10 @@ class Run {
     for (simulation::NodeNumber node = 0; node < world_.nodes(); ++node) nodes.push_back(is_left(node));
     for (Rank rank = 0; rank < world_.ranks(); ++rank) {
       record.has_server.push_back(nodes[world_.node_of(rank)]);
-      record.is_left.push_back(nodes[world_.node_of(rank)] && !world_.client(rank).is_gone());
+      record.is_left.push_back(nodes[world_.node_of(rank)] && !world_.is_gone(rank));
     }
+    for (simulation::JobNumber job = 0; job < world_.places().jobs(); ++job)
+      record.end_of_job.push_back(world_.end_of(job));
     if (record.violations.empty()) check(schedule_, record);
     std::size_t names = 0;
     for (simulation::NodeNumber node = 0; node < world_.nodes(); ++node)

@@ -14,6 +14,7 @@
 namespace weft::schedules {
 
 using std::chrono::microseconds;
+/// A process of any job (simulation::Places).
 using Rank = std::uint32_t;
 
 /// One operation of several processes. Each process does its operations one after the other, in the order of
@@ -37,11 +38,12 @@ struct Operation {
     publish,      ///< each of the members a name, all with the same key
     look_up,      ///< of that key, by each of the members
     unpublish,    ///< of that key, by one process
+    spawn,        ///< of job `job`, by one process
   };
   /// What a process does that is invited.
   enum class Answer : std::uint8_t { accepts, declines, none };
   Kind kind = Kind::fence_job;
-  std::vector<Rank> members;  ///< ascending
+  std::vector<Rank> members;  ///< ascending; of fence_job all of one job
   std::vector<microseconds>
       pauses;  ///< of each member, between the end of its operation before and this; invite: until its answer
   std::string group{};
@@ -72,6 +74,8 @@ struct Operation {
   bool waits = false;  ///< look_up: until it is published
   // Of leaves:
   bool is_loose = false;  ///< the others go on meanwhile
+  // Of spawns:
+  simulation::JobNumber job = 0;
 };
 
 /// Where `differs`.
@@ -80,7 +84,7 @@ inline bool gives_directives(Rank rank) {
 }
 
 inline bool is_of_name(Operation::Kind kind) {
-  return kind >= Operation::Kind::publish;
+  return kind >= Operation::Kind::publish && kind <= Operation::Kind::unpublish;
 }
 
 using Kind = Operation::Kind;
@@ -113,7 +117,8 @@ struct Bounds {
   bool draws_pauses = false;
   /// Where something is lost no bootstraps, no names of groups that have ended, no time-outs of collectives.
   bool is_plain = false;
-  bool draws_names = false;  ///< half of the operations are of published names
+  bool draws_names = false;   ///< half of the operations are of published names
+  bool draws_spawns = false;  ///< processes start other jobs, whose processes take part in what comes then
 };
 
 /// Seconds that a lookup waits: what is published, and is not lost, it finds before.

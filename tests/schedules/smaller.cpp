@@ -72,8 +72,14 @@ std::string to_text(const Schedule& schedule) {
   static constexpr const char* kinds[] = {
       "fence of the job", "fence of ranks", "construct", "fence of group", "destruct",   "get",
       "invite",           "join",           "leave",     "connect",        "disconnect", "event",
-      "commit",           "publish",        "lookup",    "unpublish"};
+      "commit",           "publish",        "lookup",    "unpublish",      "spawn"};
   static constexpr const char* answers[] = {"", " declines", " no answer"};
+  const auto places = schedule.shape.places();
+  for (simulation::JobNumber job = 1; job < places.jobs(); ++job) {
+    out += fmt::format("  job {}, ranks {} to {}, on nodes", job, places.first_of(job), places.end_of(job) - 1);
+    for (const auto node : places.nodes_of(job)) out += fmt::format(" {}", node);
+    out += '\n';
+  }
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
     const auto& operation = schedule.operations[i];
     out += fmt::format("  {}: {}{}{}", i, kinds[static_cast<int>(operation.kind)],
@@ -88,6 +94,7 @@ std::string to_text(const Schedule& schedule) {
     if (is_of_name(operation.kind))
       out += fmt::format(" of name {} in range {}, persistence {}{}", operation.name, operation.range,
                          operation.persistence, operation.waits ? ", waits" : "");
+    if (operation.kind == Kind::spawn) out += fmt::format(" of job {}", operation.job);
     if (operation.leaders != 0) out += fmt::format(", {} leaders", operation.leaders);
     if (operation.timeout != 0) out += fmt::format(", {} s", operation.timeout);
     out += ':';

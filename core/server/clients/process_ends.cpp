@@ -8,8 +8,16 @@ namespace weft::server {
 
 using store::Local;
 
-ProcessEnds::ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges, std::size_t width)
-    : rooms_(rooms), cluster_(cluster), exchanges_(exchanges), width_(width) {
+namespace {
+
+/// Until what has been given up has ended.
+constexpr std::chrono::milliseconds pause_of_looks{100};
+
+}  // namespace
+
+ProcessEnds::ProcessEnds(const Rooms& rooms, Loop& loop, Cluster& cluster, Exchanges& exchanges,
+                         std::size_t width)
+    : rooms_(rooms), loop_(loop), cluster_(cluster), exchanges_(exchanges), width_(width) {
   cluster_.on(RequestType::process_gone, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto end = base::decode<ProcessEnd>(body);
     if (!end || !take(*end)) return reply(PMIX_ERR_BAD_PARAM, {});
@@ -141,7 +149,7 @@ void ProcessEnds::node_lost(const Cluster::Lost& lost) {
   if (!lost.has_left) rooms_.events.announce_lost_node(node, cluster_.servers().name_of(node), lost.why);
   rooms_.cards.node_lost(node);
   rooms_.published.node_lost(node);
-  rooms_.jobs.each([&](const Job& job) {
+  rooms_.jobs.each_known([&](const Job& job) {
     for (const auto rank : job.view().ranks_on(node)) {
       const auto proc = link::make_proc(job.nspace, rank);
       remote_process_ended({node, proc, !lost.has_left});
@@ -157,28 +165,88 @@ void ProcessEnds::namespace_ended(Job& job) {
   const auto nspace = job.nspace;
   rooms_.gatherings.forget(nspace);
   // Processes of other namespaces may wait in a group for those that the host has not told of one by one.
-  std::vector<std::uint32_t> live;
-  const auto count = job.writer ? job.view().local_count() : 0;
-  for (std::uint32_t local = 0; local < count; ++local) {
-    auto& state = job.view().local(local).state;
-    const auto now = state.load(std::memory_order_relaxed);
-    if (now == Local::gone || now == Local::finalized) continue;
-    state.store(Local::gone, std::memory_order_release);  // LO.S1 -> S2
-    live.push_back(job.rank_of(local));
-  }
-  for (const auto rank : live) tell_groups(link::make_proc(nspace, rank), PMIX_ERR_UNREACH);
-  rooms_.fences.close_job(nspace);
+  if (job.writer) end_processes(job);
   rooms_.cards.withdraw(nspace);
   rooms_.events.forget(nspace);
   rooms_.operations.lose_at_boards(link::make_proc(nspace, PMIX_RANK_WILDCARD));
-  rooms_.bootstraps.forget(nspace);
-  rooms_.operations.forget(nspace);
-  rooms_.groups.forget(nspace);
   rooms_.published.namespace_ended(nspace);
   rooms_.process_sets.forget(nspace);
   absentees_.erase(nspace);
+  if (!job.has_met) return forget(nspace);
+  job.has_ended = true;
+  job.clients.clear();
+  rooms_.gets.retry_all(nspace);
+  ended_.push_back({nspace, loop_.now() + known_for});
+  forget_ended();
+}
+
+void ProcessEnds::end_processes(Job& job) {
+  std::vector<std::uint32_t> live;
+  const auto& view = job.view();
+  for (std::uint32_t local = 0; local < view.local_count(); ++local) {
+    auto& state = view.local(local).state;
+    const auto now = state.load(std::memory_order_relaxed);
+    if (now == Local::gone) continue;
+    if (job.has_met) rooms_.fences.lose(job, local, PMIX_ERR_UNREACH);
+    if (now == Local::finalized) continue;
+    state.store(Local::gone, std::memory_order_release);  // LO.S1 -> S2
+    live.push_back(job.rank_of(local));
+  }
+  for (const auto rank : live) tell_groups(link::make_proc(job.nspace, rank), PMIX_ERR_UNREACH);
+  if (!job.has_met) return;
+  // Their servers say whether their part in what is open here has come.
+  for (const auto node : job.nodes)
+    if (node != cluster_.self())
+      for (const auto rank : view.ranks_on(node))
+        remote_process_ended({node, link::make_proc(job.nspace, rank), false});
+}
+
+void ProcessEnds::forget(const std::string& nspace) {
+  rooms_.gatherings.end_all_with(nspace);
+  rooms_.fences.close_job(nspace);
+  rooms_.bootstraps.forget(nspace);
+  rooms_.operations.forget(nspace);
+  rooms_.groups.forget(nspace);
   rooms_.jobs.erase(nspace);
   rooms_.gets.retry_all(nspace);  // a Get that waits for its data waits for nothing
+}
+
+/// What is still between the nodes waits for processes of other namespaces that have not called, and find
+/// this one gone when they do: the servers agree on an end. Operations that go on without lost members, and
+/// groups that have others, need the namespace as long as they are there.
+bool ProcessEnds::is_in_nothing(const std::string& nspace) {
+  const auto open = exchanges_.open_with(nspace);
+  for (const auto& key : open)
+    if (!exchanges_.goes_on_after_loss(key)) exchanges_.give_up(key, PMIX_ERR_UNREACH);
+  return open.empty() && !rooms_.groups.has_others_than(nspace) &&
+         !rooms_.gatherings.goes_on_without(nspace);
+}
+
+void ProcessEnds::forget_ended() {
+  const auto now = loop_.now();
+  auto too_many = ended_.size() - std::min(ended_.size(), most_known);
+  std::vector<std::string> over;
+  std::erase_if(ended_, [&](const Ended& each) {
+    const bool is_due = each.until <= now || too_many != 0;
+    if (!is_due || !is_in_nothing(each.nspace)) return false;
+    too_many -= too_many != 0 ? 1 : 0;
+    over.push_back(each.nspace);
+    return true;
+  });
+  for (const auto& nspace : over) forget(nspace);
+  timer_.reset();
+  if (ended_.empty()) return;
+  const auto next = std::max(ended_.front().until, now + pause_of_looks);
+  timer_ = std::make_unique<Timer>(loop_, next, [this] { forget_ended(); });
+}
+
+void ProcessEnds::make_room_for(std::string_view nspace) {
+  const auto found = std::find_if(ended_.begin(), ended_.end(),
+                                  [&](const Ended& each) { return each.nspace == nspace; });
+  if (found == ended_.end()) return;
+  const auto name = std::move(found->nspace);
+  ended_.erase(found);
+  forget(name);
 }
 
 }  // namespace weft::server

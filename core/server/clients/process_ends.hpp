@@ -65,7 +65,8 @@ class ProcessEnds {
   /// A server tells so many others of an end, and these the rest: of up to 33 nodes each is told by the
   /// server of the process, before all that this server says later.
   static constexpr std::size_t tree_width = 32;
-  ProcessEnds(const Rooms& rooms, Cluster& cluster, Exchanges& exchanges, std::size_t width = tree_width);
+  ProcessEnds(const Rooms& rooms, Loop& loop, Cluster& cluster, Exchanges& exchanges,
+              std::size_t width = tree_width);
 
   /// The connection of a client or tool has ended, for whatever reason: its open requests end without a
   /// reply. Its process may have ended before, or not yet.
@@ -90,8 +91,17 @@ class ProcessEnds {
   /// The server of a node is lost, or has left, and all processes of the node with it.
   void node_lost(const Cluster::Lost& lost);
 
-  /// The host ends the namespace, whose connections are closed. Nothing of it stays, and the job is no more.
+  /// The host ends the namespace, whose connections are closed. No process of it is left, and nothing that
+  /// was theirs; what they were in with processes of other namespaces may be under way: servers are told of
+  /// the end at different times, and ask each other about it. So a job that was in such an operation is
+  /// known for a while, as one whose processes have all ended; of any other nothing stays.
   void namespace_ended(Job& job);
+  /// What is still under way then between the nodes is given up.
+  static constexpr std::chrono::seconds known_for{3};
+  /// So many at a time, but for those with something under way.
+  static constexpr std::size_t most_known = 64;
+  /// A namespace of that name is registered anew: nothing stays of the one before.
+  void make_room_for(std::string_view nspace);
 
  private:
   void tell_groups(const pmix_proc_t& proc, pmix_status_t status);
@@ -102,12 +112,24 @@ class ProcessEnds {
   void pass_on(const ProcessEnd& end, const std::vector<NodeNumber>& below,
                const std::shared_ptr<void>& told);
 
+  void end_processes(Job& job);
+  void forget(const std::string& nspace);
+  bool is_in_nothing(const std::string& nspace);
+  void forget_ended();
+
   const Rooms rooms_;
+  Loop& loop_;
   Cluster& cluster_;
   Exchanges& exchanges_;
   const std::size_t width_;
   /// By namespace: ranks that the host has taken away, of which other nodes have not heard.
   std::map<std::string, std::vector<std::uint32_t>> absentees_;
+  struct Ended {
+    std::string nspace;
+    Loop::TimePoint until;
+  };
+  std::vector<Ended> ended_;  ///< oldest first
+  std::unique_ptr<Timer> timer_;
 };
 
 }  // namespace weft::server

@@ -11,6 +11,7 @@
 #include "core/data/names/directive.hpp"
 #include "core/events/range.hpp"
 #include "core/server/jobs/members.hpp"
+#include "core/server/jobs/registration_wait.hpp"
 
 namespace weft::server {
 namespace {
@@ -59,6 +60,11 @@ void Fences::close_job(const std::string& nspace) {
     auto& members = fence->members();
     for (std::uint32_t member = 0; member < members.size() && !fence->is_of_job(); ++member)
       if (members[member].nspace == nspace) step(fence, FenceEvent::member_lost, {PMIX_ERR_UNREACH, member});
+    // Members of other namespaces that wait here for one another.
+    if (!fence->is_of_job() && fence->has_requests())
+      step(fence, FenceEvent::hopeless, {PMIX_ERR_UNREACH, store::Board::no_member});
+    // Of this namespace alone: no process waits for its end.
+    if (fence->exchange) exchanges_.abort(*fence->exchange, PMIX_ERR_UNREACH);
     boards_.drop(fence);
   }
   cards_.forget(nspace);
@@ -122,6 +128,7 @@ Fences::BoardRef Fences::open(const Procs& procs) {
   const auto known = find(procs);
   auto shape = shape_of(known != nullptr ? known->procs() : Participants(procs));
   if (!shape) return nullptr;
+  jobs_.meet(procs);
   if (known != nullptr) {
     // Local ranks of a namespace may have been added since; a board that is in use goes on as it is.
     if (known->members().size() == shape->members.size() || !give_back(known)) return known;
@@ -135,7 +142,7 @@ Fences::BoardRef Fences::open(const Procs& procs) {
   // finalize, so deaths come first.
   auto& members = made->members();
   for (auto& member : members)
-    member.lost = board_of(*jobs_.find(member.nspace))->members()[member.local].lost;
+    member.lost = board_of(*jobs_.known(member.nspace))->members()[member.local].lost;
   for (const bool is_dead : {true, false})
     for (std::uint32_t member = 0; member < members.size(); ++member)
       if (const auto lost = members[member].lost;
@@ -147,7 +154,7 @@ Fences::BoardRef Fences::open(const Procs& procs) {
 std::optional<FenceBoard::Shape> Fences::shape_of(const Participants& procs) const {
   FenceBoard::Shape out{procs, {}, false};
   for (const auto& proc : procs.procs()) {
-    const auto* job = jobs_.find(link::nspace_of(proc));
+    const auto* job = jobs_.known(link::nspace_of(proc));
     if (job == nullptr) return std::nullopt;
     const auto& view = job->view();
     if (proc.rank == PMIX_RANK_WILDCARD)
@@ -197,8 +204,8 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
   for (const auto& proc : message.procs) {
     const auto nspace = link::nspace_of(proc);
     if (nspace == known) continue;
-    if (jobs_.find(nspace) == nullptr)
-      return await_registration(std::string(nspace), connection, tag, std::move(message));
+    if (jobs_.known(nspace) == nullptr)
+      return enter_when_registered(std::string(nspace), connection, tag, std::move(message));
     known = nspace;
   }
   auto procs = canonical(std::move(message.procs));
@@ -227,29 +234,18 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
 }
 
 /// A host registers the namespaces of a fence in any order, also after a rank of one has entered.
-void Fences::await_registration(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
+void Fences::enter_when_registered(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
                                 link::Fence message) {
-  struct Wait {
-    link::Fence message;
-    std::unique_ptr<Timer> deadline{};
-    Jobs::Wait registration = 0;
-  };
   const auto limit = data::timeout_in(message.directives).value_or(std::nullopt);
-  const auto wait = std::make_shared<Wait>(Wait{std::move(message)});
   const std::weak_ptr weak(connection);
-  const auto status = limit ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND;
-  // The object that waits for the registration owns the timer.
-  wait->deadline =
-      std::make_unique<Timer>(loop_, limit.value_or(registration_wait),
-                              [this, registration = &wait->registration, nspace, weak, tag, status] {
-                                if (!jobs_.forget_wait(nspace, *registration)) return;
-                                if (const auto open = weak.lock()) open->reply(tag, status);
-                              });
-  wait->registration = jobs_.when_registered(nspace, [this, wait, weak, tag] {
-    wait->deadline.reset();
-    if (const auto open = weak.lock(); open && open->job != nullptr)
-      enter(open, tag, std::move(wait->message));
-  });
+  const auto held = std::make_shared<link::Fence>(std::move(message));
+  await_registration(loop_, jobs_, nspace, limit.value_or(registration_wait),
+                     [this, held, weak, tag, is_timed = limit.has_value()](bool is_known) {
+                       const auto open = weak.lock();
+                       if (!open) return;
+                       if (!is_known) return open->reply(tag, is_timed ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND);
+                       if (open->job != nullptr) enter(open, tag, std::move(*held));
+                     });
 }
 
 /// While an earlier generation is open, a member's fence behind it cannot be ended: its deadline is tried

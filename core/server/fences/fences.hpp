@@ -50,7 +50,6 @@ class Fences {
   /// A set with a namespace that the host has not registered yet waits for that: as long as the caller's
   /// PMIX_TIMEOUT, else registration_wait.
   void enter(const ConnectionRef& connection, std::uint64_t tag, link::Fence message);
-  static constexpr std::chrono::seconds registration_wait{2};
   void withdraw(const ClientConnection& connection, const link::Withdraw& message);
   void take_directives(const ClientConnection& connection, link::FenceDirectives message);
   void turned_away(const ClientConnection& connection, const link::TurnedAway& message);
@@ -110,7 +109,7 @@ class Fences {
   void look(const BoardRef& fence);
   void send_moved(FenceBoard& fence);
   void answer(FenceBoard& fence, const FenceBoard::Reply& reply);
-  void await_registration(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
+  void enter_when_registered(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
                           link::Fence message);
   void arm_deadline(const BoardRef& fence, std::uint32_t member, store::Generation generation,
                     std::chrono::milliseconds after);

@@ -18,8 +18,22 @@ constexpr std::uint64_t most_unknown = 4096;
 }  // namespace
 
 Job* Jobs::find(std::string_view nspace) {
+  auto* job = known(nspace);
+  return job != nullptr && !job->has_ended ? job : nullptr;
+}
+
+Job* Jobs::known(std::string_view nspace) {
   auto* job = find_announced(nspace);
   return job != nullptr && job->writer ? job : nullptr;
+}
+
+void Jobs::meet(const Procs& procs) {
+  const bool is_of_one = std::all_of(procs.begin(), procs.end(), [&](const pmix_proc_t& proc) {
+    return link::is_of(proc, link::nspace_of(procs.front()));
+  });
+  if (is_of_one) return;
+  for (const auto& proc : procs)
+    if (auto* job = known(link::nspace_of(proc))) job->has_met = true;
 }
 
 Job* Jobs::find_announced(std::string_view nspace) {
@@ -143,7 +157,7 @@ bool Jobs::may_be_named(const link::RankRuns& named) const {
   for (const auto& run : named) {
     if (run.last < run.first) return false;
     if (run.first == PMIX_RANK_WILDCARD) continue;
-    const auto* job = find(run.nspace);
+    const auto* job = known(run.nspace);
     if (job != nullptr && run.last >= job->view().ranks()) return false;
     if (job == nullptr) unknown += std::uint64_t{run.last} - run.first + 1;
   }
@@ -158,7 +172,7 @@ Result<Procs> Jobs::procs_of(const link::RankRuns& named) const {
 std::vector<NodeNumber> Jobs::nodes_of(const Procs& procs) const {
   std::set<NodeNumber> nodes;
   for (const auto& proc : procs) {
-    const auto* job = find(link::nspace_of(proc));
+    const auto* job = known(link::nspace_of(proc));
     if (job == nullptr) return {};
     if (is_whole_job(procs)) return job->nodes;
     if (proc.rank == PMIX_RANK_WILDCARD) {

@@ -38,6 +38,11 @@ class Jobs {
   /// A namespace that is registered; null for any other.
   Job* find(std::string_view nspace);
   const Job* find(std::string_view nspace) const { return const_cast<Jobs*>(this)->find(nspace); }
+  /// Also one that has ended, and is kept for the collectives that it was in with others.
+  Job* known(std::string_view nspace);
+  const Job* known(std::string_view nspace) const { return const_cast<Jobs*>(this)->known(nspace); }
+  /// These are named in one collective. Cost: O(processes).
+  void meet(const Procs& procs);
   /// Also one that the host has only announced by registering a client.
   Job* find_announced(std::string_view nspace);
   Job& announce(const std::string& nspace);
@@ -46,6 +51,13 @@ class Jobs {
   /// Calls see(job) for each registered namespace, by name.
   template <class See>
   void each(See&& see) const {
+    each_known([&](Job& job) {
+      if (!job.has_ended) see(job);
+    });
+  }
+  /// The same of those that known() knows.
+  template <class See>
+  void each_known(See&& see) const {
     for (const auto& [name, job] : jobs_)
       if (job->writer) see(*job);
   }

@@ -7,11 +7,11 @@
 
 namespace weft::server {
 
-/// Calls see(job, local) for each of `procs` that is a local rank of a registered job.
+/// Calls see(job, local) for each of `procs` that is a local rank of a job that is known.
 template <class JobsOf, class See>
 void each_local(JobsOf& jobs, const Procs& procs, See&& see) {
   for (const auto& proc : procs) {
-    auto* job = jobs.find(link::nspace_of(proc));
+    auto* job = jobs.known(link::nspace_of(proc));
     if (job == nullptr) continue;
     const auto& view = job->view();
     if (proc.rank == PMIX_RANK_WILDCARD) {

@@ -260,15 +260,22 @@ void Keeper::node_lost(NodeNumber node) {
     waits_ -= std::erase_if(entry->second, [node](const Waiting& one) { return one.from == node; });
     if (entry->second.empty()) waiting_.erase(entry);
   }
-  names_.erase_if(
-      [node](const Name& name) { return name.by->origin == node && name.by->ends_with_process(); });
+  names_.erase_if([&](const Name& name) {
+    const bool is_over = name.by->ends_with_process() ||
+                         (name.by->ends_with_namespace() && ended_.find(name.by->nspace) != nullptr);
+    return name.by->origin == node && is_over;
+  });
 }
 
-/// Where the server of its origin is there, that one says when a name ends.
+/// Where the server of its origin is there, that one says when a name ends; it may be lost before.
 void Keeper::namespace_ended(const std::string& nspace) {
+  bool is_left = false;
   names_.erase_if([&](const Name& name) {
-    return name.by->nspace == nspace && name.by->ends_with_namespace() && places_.is_gone(name.by->origin);
+    const bool is_its = name.by->nspace == nspace && name.by->ends_with_namespace();
+    is_left |= is_its && !places_.is_gone(name.by->origin);
+    return is_its && places_.is_gone(name.by->origin);
   });
+  if (is_left) ended_.add(nspace, {});
 }
 
 }  // namespace weft::server

@@ -15,9 +15,11 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/server/cluster/cluster.hpp"
+#include "core/server/operations/latest.hpp"
 #include "core/server/published/kept_names.hpp"
 #include "core/server/published/name_messages.hpp"
 #include "core/server/published/own_names.hpp"
@@ -96,6 +98,8 @@ class Keeper {
   std::unordered_map<std::string, std::list<Waiting>> waiting_;  ///< by key
   std::map<NodeNumber, Succession> successions_;                 ///< by home
   std::size_t waits_ = 0, held_ = 0;
+  static constexpr std::size_t most_ended = 1024;
+  Latest<std::string, std::monostate, most_ended> ended_;  ///< namespaces with names that are still here
 };
 
 }  // namespace weft::server

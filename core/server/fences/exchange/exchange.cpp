@@ -217,6 +217,17 @@ bool Exchanges::is_dead(const pmix_proc_t& proc) const {
   return dead_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0;
 }
 
+std::vector<Exchanges::Key> Exchanges::open_with(std::string_view nspace) const {
+  std::vector<Key> out;
+  for (const auto& [key, open] : open_) {
+    const Procs& procs = open.procs.procs();
+    const auto is_its = [&](const pmix_proc_t& proc) { return link::is_of(proc, nspace); };
+    const bool is_any = std::any_of(procs.begin(), procs.end(), is_its);
+    if (is_any && !std::all_of(procs.begin(), procs.end(), is_its)) out.push_back(key);
+  }
+  return out;
+}
+
 void Exchanges::forget(std::string_view nspace) {
   std::erase_if(dead_, [&](const auto& proc) { return proc.first == nspace; });
   signatures_.end_namespace(nspace);

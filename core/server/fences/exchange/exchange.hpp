@@ -110,6 +110,12 @@ class Exchanges {
   bool is_dead(const pmix_proc_t& proc) const;
   /// Nodes are asked again about their participants of that exchange that have died.
   void ask_for_dead(const Key& key);
+  /// Those of processes of this namespace and of others.
+  std::vector<Key> open_with(std::string_view nspace) const;
+  bool goes_on_after_loss(const Key& key) const {
+    const auto found = open_.find(key);
+    return found != open_.end() && found->second.procs.after_loss() == collectives::AfterLoss::goes_on;
+  }
   /// The namespace has ended here; a later one may have its name.
   void forget(std::string_view nspace);
 

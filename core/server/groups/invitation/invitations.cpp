@@ -44,6 +44,7 @@ void Invitations::invite(const Requester& from, link::GroupInvite message) {
 void Invitations::open(const Ref& invitation, const InvitationName& name) {
   invitation->name = name;
   invitation->since = loop_.now();
+  peers_.meet(invitation->members());
   open_.emplace(name, invitation);
   if (invitation->terms.timeout == 0) return;
   invitation->deadline = std::make_unique<Timer>(loop_, std::chrono::seconds(invitation->terms.timeout),

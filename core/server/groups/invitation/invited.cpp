@@ -36,6 +36,7 @@ void Invited::take(NodeNumber from, InvitationMessage message, const Rpc::Reply&
                         [](const InvitationName&, const Known& each) { return is_open(each); });
   known->told = std::move(message);
   const auto& told = known->told;
+  peers_.meet(told.members);
   Procs here;
   for (const auto& proc : *invited) {
     if (!may_come(proc)) {

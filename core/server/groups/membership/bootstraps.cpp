@@ -188,7 +188,15 @@ NodeNumber Bootstraps::place_of(const std::string& group, const std::set<NodeNum
 
 // ---- where they come together
 
+/// The server of the process may have heard of its job before.
 void Bootstraps::take(NodeNumber from, BootstrapCall call, const Rpc::Reply& reply) {
+  const auto proc = call.proc;
+  peers_.when_known(proc, [this, from, shared = std::make_shared<BootstrapCall>(std::move(call)), reply] {
+    take_known(from, std::move(*shared), reply);
+  });
+}
+
+void Bootstraps::take_known(NodeNumber from, BootstrapCall call, const Rpc::Reply& reply) {
   const auto answer = [reply](const BootstrapReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
   if (jobs_.find(link::nspace_of(call.proc)) == nullptr)
     return answer({BootstrapReply::Outcome::job_unknown});

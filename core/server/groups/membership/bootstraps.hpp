@@ -194,6 +194,7 @@ class Bootstraps final : ViewRoomOf<BootstrapItem> {
   NodeNumber place_of(const std::string& group, const std::set<NodeNumber>& passed_over) const;
   void look_elsewhere(const WaitingRef& waiting);
   void take(NodeNumber from, BootstrapCall call, const Rpc::Reply& reply);
+  void take_known(NodeNumber from, BootstrapCall call, const Rpc::Reply& reply);
   void add(BootstrapCall call, const Reply& reply);
   void lose_caller(BootAt boot, const pmix_proc_t& proc, pmix_status_t status);
   pmix_status_t leave_out_gone(Boot& boot) const;

@@ -218,6 +218,7 @@ class Memberships final : ViewRoomOf<MembersItem> {
   bool is_waiting(const Request& request) const;
   NodeNumber keeper_after(const Group& group) const;
   void take_request(NodeNumber from, ChangeRequest request, const Rpc::Reply& reply);
+  void take_known(NodeNumber from, ChangeRequest request, const Procs& procs, const Rpc::Reply& reply);
   void enqueue(Change change);
   void begin(const QueueRef& queue);
   void change(const QueueRef& queue, const Group& group);

@@ -30,17 +30,24 @@ OperationName operation_of(const ChangeRequest& request) {
 
 /// A process speaks by its own server; an extension comes from that of the member that has invited.
 void Memberships::take_request(NodeNumber from, ChangeRequest request, const Rpc::Reply& reply) {
-  using Outcome = ChangeReply::Outcome;
   const auto procs = jobs_.procs_of(request.procs);
   if (!procs || procs->empty() || !jobs_.may_be_named(request.known.members))
     return reply(PMIX_ERR_BAD_PARAM, {});
-  if (request.kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
+  peers_.when_known(procs->front(), [this, from, request = std::move(request), procs, reply] {
+    take_known(from, request, *procs, reply);
+  });
+}
+
+void Memberships::take_known(NodeNumber from, ChangeRequest request, const Procs& procs,
+                             const Rpc::Reply& reply) {
+  using Outcome = ChangeReply::Outcome;
+  if (request.kind != Kind::extend && (procs.size() != 1 || peers_.node_of(procs.front()) != from))
     return reply(PMIX_ERR_BAD_PARAM, {});
   const auto& name = request.group;
   const auto answer = [reply](const ChangeReply& said) { reply(PMIX_SUCCESS, base::encode(said)); };
   const auto* group = groups_.table().find(name);
   if (group == nullptr && early_.is_expected(name)) {
-    early_.keep({name, [=, this] { take_request(from, request, reply); }});
+    early_.keep({name, [=, this] { take_known(from, request, procs, reply); }});
     return;
   }
   const bool is_named = request.known.keeper == peers_.self();

@@ -70,6 +70,10 @@ class Gatherings {
   void joined(const std::string& group, const Procs& before, std::uint64_t series);
   /// The host ends the namespace: it is not called any more for what only processes of it have called.
   void forget(const std::string& nspace);
+  /// One of processes of this namespace and of others goes on when members are lost.
+  bool goes_on_without(const std::string& nspace);
+  /// Those of processes of this namespace, which is no more, and of others fail.
+  void end_all_with(const std::string& nspace);
 
   // Which ranks are missing, as Fences tells it of fences.
   std::vector<FencePart> open_parts() const;
@@ -86,7 +90,11 @@ class Gatherings {
  private:
   void enter(OperationName name, Procs set, Arrival arrival, bool goes_on_smaller);
   void tell_others(const Operation& operation, const Arrival& arrival);
-  OperationRef add(Operation operation) { return open_.add(std::move(operation), loop_.now()); }
+  std::vector<OperationRef> with_others(const std::string& nspace);
+  OperationRef add(Operation operation) {
+    rooms_.jobs.meet(operation.set);
+    return open_.add(std::move(operation), loop_.now());
+  }
   bool is_complete(const Operation& operation) const;
   void leave_out_lost(Operation& operation) const;
   struct Lost {

@@ -11,6 +11,11 @@
 namespace weft::server {
 namespace {
 
+bool has_members_of(const Group& group, std::string_view nspace) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [&](const link::RankRun& run) { return run.nspace == nspace; });
+}
+
 bool asks_for(const Operation& operation, const char* key) {
   return std::any_of(operation.arrived.begin(), operation.arrived.end(),
                      [&](const Arrival& arrival) { return is_set(arrival.directives, key); });
@@ -49,7 +54,7 @@ Procs Groups::set_of_group(const Procs& procs) const {
     const auto nspace = link::nspace_of(*first);
     const auto last = std::find_if(first, set.end(),
                                    [&](const pmix_proc_t& proc) { return link::nspace_of(proc) != nspace; });
-    const auto* job = rooms_.jobs.find(nspace);
+    const auto* job = rooms_.jobs.known(nspace);
     const bool is_whole = job != nullptr &&
                           last - first == static_cast<std::ptrdiff_t>(job->view().ranks()) &&
                           std::prev(last)->rank == job->view().ranks() - 1;
@@ -64,7 +69,7 @@ Procs Groups::set_of_group(const Procs& procs) const {
 
 bool Groups::are_all_here(const Procs& set) const {
   return std::all_of(set.begin(), set.end(), [&](const pmix_proc_t& proc) {
-    const auto* job = rooms_.jobs.find(link::nspace_of(proc));
+    const auto* job = rooms_.jobs.known(link::nspace_of(proc));
     if (job == nullptr) return false;
     const auto& view = job->view();
     return proc.rank == PMIX_RANK_WILDCARD ? view.local_count() == view.ranks()
@@ -82,7 +87,7 @@ link::RankRuns Groups::by_rank(const Procs& procs) const {
   auto out = link::runs_of(procs);
   for (auto& run : out) {
     if (run.first != PMIX_RANK_WILDCARD) continue;
-    const auto* job = rooms_.jobs.find(run.nspace);
+    const auto* job = rooms_.jobs.known(run.nspace);
     if (job != nullptr) run = {run.nspace, 0, job->view().ranks() - 1};
   }
   return out;
@@ -129,7 +134,7 @@ bool Groups::store(const MemberData& data, std::uint64_t context_id) {
 bool Groups::has_live_members(const Group& group, const pmix_proc_t& ended) const {
   bool out = false;
   for (const auto& run : group.members) {
-    const auto* job = rooms_.jobs.find(run.nspace);
+    const auto* job = rooms_.jobs.known(run.nspace);
     if (job == nullptr) continue;
     const auto& view = job->view();
     for (std::uint32_t local = 0; local < view.local_count(); ++local) {
@@ -152,7 +157,7 @@ void Groups::tell_earlier_ends(const std::string& name, const Group& group, cons
   if (!members) return;
   for (const auto& proc : *members) {
     if (link::holds(known, proc)) continue;
-    const auto* job = rooms_.jobs.find(link::nspace_of(proc));
+    const auto* job = rooms_.jobs.known(link::nspace_of(proc));
     const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
     const auto state = local == store::none ? store::Local::connected
                                             : job->view().local(local).state.load(std::memory_order_relaxed);
@@ -210,18 +215,30 @@ Procs Groups::local_members(const Group& group) const {
 
 void Groups::forget(const std::string& nspace) {
   rooms_.table.erase_if([&](const std::string&, const Group& group) {
-    const bool is_of_it = std::any_of(group.members.begin(), group.members.end(),
-                                      [&](const link::RankRun& run) { return run.nspace == nspace; });
-    return is_of_it && !has_live_members(group, {});
+    return has_members_of(group, nspace) && !may_be_used_without(group, nspace);
   });
 }
 
-/// Another node may have a live member.
-bool Groups::lives_elsewhere(const Group& group) const {
+bool Groups::has_others_than(const std::string& nspace) const {
+  bool out = false;
+  rooms_.table.each([&](const std::string&, const Group& group) {
+    out |= has_members_of(group, nspace) && may_be_used_without(group, nspace);
+  });
+  return out;
+}
+
+bool Groups::may_be_used_without(const Group& group, std::string_view ended) const {
+  return has_live_members(group, {}) || lives_elsewhere(group, ended);
+}
+
+/// Another node may have a live member. ended: a namespace.
+bool Groups::lives_elsewhere(const Group& group, std::string_view ended) const {
   const auto members = link::procs_or_none(group.members);
   return rooms_.exchanges.can_begin() &&
          std::any_of(members.begin(), members.end(), [&](const pmix_proc_t& proc) {
-           return rooms_.peers.node_of(proc) != rooms_.peers.self() && !rooms_.exchanges.is_dead(proc);
+           const auto node = rooms_.peers.node_of(proc);
+           return node && *node != rooms_.peers.self() && !rooms_.exchanges.is_dead(proc) &&
+                  !link::is_of(proc, ended);
          });
 }
 
@@ -240,6 +257,7 @@ void Groups::add(MadeGroup made, pmix_status_t status) {
   tell_made(made.name, made.group, status);
   tell_earlier_ends(made.name, made.group);
   const auto name = made.name;
+  rooms_.peers.meet(made.group.members);
   rooms_.table.add(name, std::move(made.group));
   drop(name);
 }
@@ -285,6 +303,7 @@ void Groups::take(const MadeGroup& made) {
   if (known != nullptr && known->version >= made.group.version) return;
   store(made);
   const auto before = known == nullptr ? link::RankRuns() : known->members;
+  rooms_.peers.meet(made.group.members);
   rooms_.table.add(made.name, made.group);
   tell_earlier_ends(made.name, made.group, before);
   drop(made.name);

@@ -76,6 +76,8 @@ class Groups {
   std::vector<std::string> process_ended(const pmix_proc_t& proc);
   /// The namespace has ended here.
   void forget(const std::string& nspace);
+  /// A group has members of this namespace, which has ended, and others that may use it.
+  bool has_others_than(const std::string& nspace) const;
   /// A group that no process of this node is in; also one whose members here have ended, unless it may live
   /// on elsewhere.
   void drop(const std::string& name);
@@ -90,7 +92,8 @@ class Groups {
                     const pmix_proc_t& about);
   void tell_clients(const MadeGroup& made, const Procs& left);
   bool has_live_members(const Group& group, const pmix_proc_t& ended) const;
-  bool lives_elsewhere(const Group& group) const;
+  bool may_be_used_without(const Group& group, std::string_view ended) const;
+  bool lives_elsewhere(const Group& group, std::string_view ended = {}) const;
 
   const Rooms rooms_;
   const std::uint32_t server_;

@@ -103,7 +103,7 @@ bool Operations::is_others_alone(const Exchanges::End& ended, pmix_status_t why)
 
 Procs Operations::members_on(NodeNumber node, const Procs& set) const {
   Procs out;
-  rooms_.jobs.each([&](const Job& job) {
+  rooms_.jobs.each_known([&](const Job& job) {
     for (const auto rank : job.view().ranks_on(node))
       if (const auto proc = link::make_proc(job.nspace, rank); events::covers(set, proc)) out.push_back(proc);
   });

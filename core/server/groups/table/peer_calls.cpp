@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/groups/table/peer_calls.hpp"
 
+#include "core/server/jobs/registration_wait.hpp"
+
 #include "core/link/messages.hpp"
 
 namespace weft::server {
@@ -12,12 +14,17 @@ std::vector<NodeNumber> PeerCalls::nodes() const {
 }
 
 std::optional<NodeNumber> PeerCalls::node_of(const pmix_proc_t& proc) const {
-  const auto* job = jobs_.find(link::nspace_of(proc));
+  const auto* job = jobs_.known(link::nspace_of(proc));
   if (job == nullptr || proc.rank >= job->view().ranks()) return std::nullopt;
   if (job->view().local_index(proc.rank) != store::none) return self();
   if (!cluster_.is_open()) return std::nullopt;
   const auto nodes = jobs_.nodes_of({proc});
   return nodes.empty() ? std::nullopt : std::optional(nodes.front());
+}
+
+void PeerCalls::when_known(const pmix_proc_t& proc, std::function<void()> then) {
+  await_registration(loop_, jobs_, std::string(link::nspace_of(proc)), registration_wait,
+                     [then = std::move(then)](bool) { then(); });
 }
 
 std::map<NodeNumber, Procs> PeerCalls::by_node(const Procs& procs) const {

@@ -26,7 +26,7 @@ struct KeptRequest {
 
 class PeerCalls {
  public:
-  PeerCalls(Loop& loop, const Jobs& jobs, GroupTable& table, Cluster& cluster)
+  PeerCalls(Loop& loop, Jobs& jobs, GroupTable& table, Cluster& cluster)
       : loop_(loop), jobs_(jobs), table_(table), cluster_(cluster) {}
   PeerCalls(const PeerCalls&) = delete;
   PeerCalls& operator=(const PeerCalls&) = delete;
@@ -46,6 +46,11 @@ class PeerCalls {
   /// Where the server of that process is. Nothing: the process is not known here, or lives where no way
   /// leads.
   std::optional<NodeNumber> node_of(const pmix_proc_t& proc) const;
+  /// As Jobs::meet.
+  void meet(const link::RankRuns& members) { jobs_.meet(link::procs_or_none(members)); }
+  /// Of a message about a process: `then`, when its namespace is registered here, which may be later than at
+  /// the server of the process; or after registration_wait, where it is not.
+  void when_known(const pmix_proc_t& proc, std::function<void()> then);
   /// The same of many, as the processes of each node; in their order.
   std::map<NodeNumber, Procs> by_node(const Procs& procs) const;
 
@@ -77,7 +82,7 @@ class PeerCalls {
   void call_here(RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
 
   Loop& loop_;
-  const Jobs& jobs_;
+  Jobs& jobs_;
   GroupTable& table_;
   Cluster& cluster_;
   std::map<RequestType, Rpc::Handler> handlers_;
