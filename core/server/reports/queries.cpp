@@ -12,7 +12,7 @@ namespace weft::server {
 
 Queries::Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
                  const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
-                 GroupTable& groups, Cluster& cluster)
+                 GroupTable& groups, Cluster& cluster, const Calls& calls)
     : loop_(loop),
       cluster_name_(link::nspace_of(self)),
       jobs_(jobs),
@@ -21,7 +21,7 @@ Queries::Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& ho
       groups_(groups),
       cluster_(cluster),
       processes_(jobs, cluster),
-      keys_(jobs, own, host_attributes, processes_, sets, groups, cluster) {
+      keys_(jobs, own, host_attributes, processes_, sets, groups, cluster, calls) {
   cluster_.on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = decode<ReportRequest>(body);
     if (!request) return reply(PMIX_ERR_NOT_SUPPORTED, {});

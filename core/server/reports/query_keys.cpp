@@ -43,6 +43,7 @@ constexpr std::array known_keys = {
     Known{PMIX_DAEMON_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
     Known{PMIX_CLIENT_AVG_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
     Known{report_key, PMIX_QUERY_LOCAL_ONLY},
+    Known{calls_key, PMIX_NSPACE},
     Known{HostAttributes::query_key, ""},
 };
 constexpr std::string_view realm_qualifiers =
@@ -198,6 +199,7 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
     return memory(key, scope, gathered);
   const auto* job = jobs_.find(scope.nspace);
   if (job == nullptr) return fail(Errc::not_found, "no such namespace");
+  if (key == calls_key) return to_value(calls_.here(*job));
   if (key == PMIX_QUERY_LOCAL_PROC_TABLE) return table(scope, processes_.here(*job));
   if (key == PMIX_QUERY_PROC_TABLE) return table(scope, rows_of(scope, gathered));
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope, gathered);

@@ -164,8 +164,11 @@ constexpr Option table[] = {
     {"-v, --verbose", "", Topic::output, "Say what is set, started and connected",
      [](S& s, G&) { s.options.verbose = true; }},
 
-    {"--timeout", "SECONDS", Topic::job, "End the job after this time, with status 124",
-     [](S& s, G& g) { s.options.limit = time_limit(g.value); }},
+    {"--timeout", "SECONDS", Topic::job, "End the job after this time, with status 124; print where its ranks are then",
+     [](S& s, G& g) { s.options.limit = time_limit(g.option, g.value); }},
+    {"--report-stuck", "[=SECONDS]", Topic::job,
+     "Print where each rank is when one has been in a call of PMIx for so long; default: 60",
+     [](S& s, G& g) { s.options.stuck_after = time_limit(g.option, g.value.empty() ? "60" : g.value); }},
     {"--on-failure", "WHAT", Topic::job, "When a rank or node is lost: end (default), continue",
      [](S& s, G& g) { s.options.on_failure = named("--on-failure", g.value, failure_names); }},
     {"--pmi", "WHEN", Topic::job, "Serve PMI-1 to the ranks (MPICH): auto (default: where needed), on, off",
