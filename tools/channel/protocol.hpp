@@ -10,7 +10,7 @@
 //        <------------------------- launch     down a tree: each receiver passes it on (launch_tree.hpp)
 //        <--- input, signal, output_unwanted   any time from then on
 //   started, output, ended, connected_late, aborted, input_unwanted -->
-//        <---------------------- find_places     where the ranks of this node are: in which calls, with stacks
+//        <---------------------- find_places     where the ranks of this node are
 //   places ------------------------------>
 //   settled ----------------------------->     no rank of this node lives, and no report about one follows
 //        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and

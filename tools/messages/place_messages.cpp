@@ -16,9 +16,9 @@ namespace {
 using job::Place;
 using job::Rank;
 
-constexpr std::size_t most_groups = 24;   ///< places of a job that are told apart
-constexpr std::size_t most_stacks = 8;    ///< of one place
-constexpr std::size_t most_named = 4;     ///< ranks of a group, with pid and host
+constexpr std::size_t most_groups = 24;  ///< places of a job that are told apart
+constexpr std::size_t most_stacks = 8;   ///< of one place
+constexpr std::size_t most_named = 4;    ///< ranks of a group, with pid and host
 
 /// Ranks in one call.
 struct Group {
@@ -112,7 +112,8 @@ std::string stacks_of(const Group& group) {
   return out;
 }
 
-using Key = std::tuple<std::string, bool, bool, std::string>;  ///< name, is in a call, has a last one, program
+/// Its name, whether ranks are in a call and have had one, their program.
+using Key = std::tuple<std::string, bool, bool, std::string>;
 
 std::map<Key, Group> groups_of(const std::vector<PlacesOnNode>& nodes,
                                const std::function<std::string(Rank)>& program_of) {
@@ -147,7 +148,10 @@ std::string remarks_on(const std::vector<PlacesOnNode>& nodes) {
   }
   for (const auto& [remark, hosts] : remarks)
     out += fmt::format("\n  on {}{}: {}", hosts.front(),
-                       hosts.size() == 1 ? "" : fmt::format(" and {} other node{}", hosts.size() - 1, hosts.size() == 2 ? "" : "s"), remark);
+                       hosts.size() == 1 ? ""
+                                         : fmt::format(" and {} other node{}", hosts.size() - 1,
+                                                       hosts.size() == 2 ? "" : "s"),
+                       remark);
   return out;
 }
 
@@ -176,7 +180,8 @@ std::string where_ranks_are(const std::string& job, const std::vector<PlacesOnNo
     out += fmt::format("\n  {} of {}: {}\n    {}{}", these(ranks), on_one_line(program),
                        with_time(name, group, is_in_call, has_last), members_of(group), stacks_of(group));
   }
-  if (left_out != 0) out += fmt::format("\n  and {} ranks in {} other places", left_out, order.size() - most_groups);
+  if (left_out != 0)
+    out += fmt::format("\n  and {} ranks in {} other places", left_out, order.size() - most_groups);
   return fmt::format("where ranks are{}; {} {}:{}{}", job.empty() ? "" : " of " + job, known,
                      known == 1 ? "runs" : "run", out, remarks_on(nodes));
 }
@@ -184,9 +189,9 @@ std::string where_ranks_are(const std::string& job, const std::vector<PlacesOnNo
 bool has_waited(const std::vector<PlacesOnNode>& nodes, std::chrono::milliseconds time) {
   const auto least = static_cast<std::uint64_t>(time.count());
   return std::any_of(nodes.begin(), nodes.end(), [&](const PlacesOnNode& node) {
-    return node.places && std::any_of(node.places->ranks.begin(), node.places->ranks.end(), [&](const auto& place) {
-             return !place.call.empty() && place.age_ms >= least;
-           });
+    return node.places &&
+           std::any_of(node.places->ranks.begin(), node.places->ranks.end(),
+                       [&](const auto& place) { return !place.call.empty() && place.age_ms >= least; });
   });
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 using link::MessageType;
 
-constexpr std::size_t most_calls = 4;    ///< of one process that are named
-constexpr std::size_t most_text = 160;   ///< characters about one call
+constexpr std::size_t most_calls = 4;   ///< of one process that are named
+constexpr std::size_t most_text = 160;  ///< characters about one call
 
 struct Function {
   MessageType type;
@@ -94,8 +94,8 @@ std::string text_of(const link::RankRuns& runs, const std::string& nspace) {
   std::string out, last;
   for (const auto& run : runs) {
     const bool is_all = run.first == PMIX_RANK_WILDCARD;
-    const auto ranks = run.first == run.last ? fmt::format("{}", run.first)
-                                             : fmt::format("{}-{}", run.first, run.last);
+    const auto ranks =
+        run.first == run.last ? fmt::format("{}", run.first) : fmt::format("{}-{}", run.first, run.last);
     if (!is_all && !out.empty() && last == run.nspace) {
       out += "," + ranks;
       continue;
@@ -116,8 +116,8 @@ std::string about(const FenceName& name, const std::string& nspace) {
 }
 
 std::string about(const Gets::Awaited& get, const std::string& nspace) {
-  const auto whose = get.proc.rank == PMIX_RANK_WILDCARD ? std::string("the job")
-                                                         : fmt::format("rank {}", get.proc.rank);
+  const auto whose =
+      get.proc.rank == PMIX_RANK_WILDCARD ? std::string("the job") : fmt::format("rank {}", get.proc.rank);
   const std::string other(link::nspace_of(get.proc));
   return shortened(fmt::format(" of {} of {}{}", get.key, whose, other == nspace ? "" : " of " + other));
 }
@@ -128,7 +128,7 @@ std::uint64_t milliseconds(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-/// What the boards say: who waits in a fence, or in an operation of several processes.
+/// What the boards say: which ranks wait in a fence, or in an operation of several processes.
 void Calls::add_parts(const Job& job, const std::vector<FencePart>& parts, CallsOf& out) const {
   for (const auto& part : parts) {
     const auto* const function = function_of(part.name.operation.kind);

@@ -16,10 +16,10 @@ namespace weft::server {
 
 struct RankCall {
   std::uint32_t rank = 0;
-  std::int32_t pid = 0;    ///< 0: it has not connected, and its host has not said
-  std::uint8_t state = 0;  ///< store::Local::State
-  std::string call;        ///< "PMIx_Fence of all ranks"; empty: in none that the server knows of
-  std::string last;        ///< the call that the server has answered last; empty: none
+  std::int32_t pid = 0;      ///< 0: it has not connected, and its host has not said
+  std::uint8_t state = 0;    ///< store::Local::State
+  std::string call;          ///< "PMIx_Fence of all ranks"; empty: in none that the server knows of
+  std::string last;          ///< the call that the server has answered last; empty: none
   std::uint64_t age_ms = 0;  ///< of `call`, at least; without one: since that answer
 };
 

@@ -91,12 +91,13 @@ bool Queries::gather_table(const OpenRef& open) {
   for (std::size_t i = 0; i < open->scopes.size(); ++i)
     for (const auto& key : open->query.items[i].keys) {
       const auto& scope = open->scopes[i];
-      const auto* job = QueryKeys::needs_table(key, scope) ? jobs_.find(scope.nspace) : nullptr;
-      if (job == nullptr || open->gathered.tables.count(scope.nspace) != 0) continue;
-      processes_.collect(*job, [this, open, nspace = scope.nspace](const std::vector<ProcessRow>& rows) {
+      if (!QueryKeys::needs_table(key, scope) || open->gathered.tables.count(scope.nspace) != 0) continue;
+      const auto take = [this, open, nspace = scope.nspace](const std::vector<ProcessRow>& rows) {
         open->gathered.tables[nspace] = rows;
         gather(open);
-      });
+      };
+      const auto* job = jobs_.find(scope.nspace);
+      job != nullptr ? processes_.collect(*job, take) : processes_.collect(scope.nspace, take);
       return true;
     }
   return false;

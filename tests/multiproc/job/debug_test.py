@@ -97,6 +97,18 @@ class Debug(unittest.TestCase):
                     self.assertEqual((status, out.decode()), (0, "on\n" * 4))
                     self.assertEqual(tool.stdout.decode().splitlines(), [f"ready {name}", "table 4", "support 8", "ended PMIX_SUCCESS"])
 
+    def test_a_launcher_has_the_table_of_a_job_on_other_nodes(self):
+        job = start(*SHAPES["four nodes"], "--oversubscribe", "--stop-in-init", "-n", "4", CLIENT, "init", "say:on", "finalize")
+        try:
+            nspace = job.stderr.readline().decode().split(" of ")[1].split()[0]
+            self.assertNotEqual(server_of_ranks(job), job.pid)
+            tool = subprocess.run([CLIENT, f"tool:{job.pid}", f"target:{nspace}", "table", "release", "ended", "finalize"],
+                                  capture_output=True, timeout=WATCHDOG, check=True)
+            status, _, _ = finish(job)
+        finally:
+            kill_quietly(job)
+        self.assertEqual((status, tool.stdout.decode().splitlines()), (0, ["table 4", "ended PMIX_SUCCESS"]))
+
     def test_ranks_of_options(self):
         job = start("--oversubscribe", "--stop-in-init=0-1,3", "-n", "4", CLIENT, "init", "say:on", "finalize")
         try:

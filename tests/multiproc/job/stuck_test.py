@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where ranks are: --report-stuck, --timeout and SIGQUIT, with a program of the test in the place of eu-stack."""
+"""Where ranks are: --report-stuck, --timeout and SIGQUIT; a program of the test takes eu-stack's place."""
 import contextlib
 import os
 import pathlib
@@ -167,7 +167,7 @@ class Stuck(unittest.TestCase):
                     line = job.stderr.readline()
                     self.assertTrue(line, text)
                     text += line
-                self.assertRegex(text.decode(), r"-v1 has not answered: nothing is known of ranks \d,\d|-v0 has not answered: nothing is known of")
+                self.assertRegex(text.decode(), r"  \S+-v[01] has not answered: nothing is known of ranks \d-\d\n")
             finally:
                 for pid in daemons:
                     with contextlib.suppress(ProcessLookupError):

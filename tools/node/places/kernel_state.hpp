@@ -9,8 +9,8 @@
 
 namespace weft::node {
 
-/// Of /proc/PID/stat, /syscall and /wchan: "sleeps in futex", "runs", "is stopped". syscall, wchan: the files'
-/// contents; empty: they cannot be read.
+/// Of /proc/PID/stat, /syscall and /wchan: "sleeps in futex", "runs", "is stopped". syscall, wchan: what is
+/// in these files; empty: they cannot be read.
 std::string kernel_text(char state, std::string_view syscall, std::string_view wchan);
 /// Empty: there is no such process.
 std::string kernel_state(pid_t pid);

@@ -33,7 +33,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   PlaceSearch(asio::io_context& loop, const process::Spawner& spawner, Subject subject, Done done);
 
   /// For the server's answer, and for all stacks together.
-  static constexpr std::chrono::seconds server_limit{2}, stack_limit{10};
+  static constexpr std::chrono::seconds server_limit{2}, stack_limit{5};
   /// done: once, not inside of this call, within the two times.
   void begin();
   /// done() does not come any more.

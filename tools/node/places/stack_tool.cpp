@@ -90,7 +90,8 @@ std::optional<StackTool> find_stack_tool(std::string_view search) {
 std::vector<std::string> stack_command(const StackTool& tool, pid_t pid) {
   const auto process = std::to_string(pid);
   if (tool.kind == StackTool::Kind::eu_stack) return {tool.path, "-1", "-n", "64", "-p", process};
-  return {tool.path, "-nx", "-batch", "-iex", "set print frame-arguments none", "-p", process, "-ex", "bt 64"};
+  return {tool.path, "-nx",   "-batch", "-iex", "set print frame-arguments none",
+          "-p",      process, "-ex",    "bt 64"};
 }
 
 std::vector<std::string> stack_environment(std::string_view search) {

@@ -164,7 +164,8 @@ constexpr Option table[] = {
     {"-v, --verbose", "", Topic::output, "Say what is set, started and connected",
      [](S& s, G&) { s.options.verbose = true; }},
 
-    {"--timeout", "SECONDS", Topic::job, "End the job after this time, with status 124; print where its ranks are then",
+    {"--timeout", "SECONDS", Topic::job,
+     "End the job after this time, with status 124; print where its ranks are then",
      [](S& s, G& g) { s.options.limit = time_limit(g.option, g.value); }},
     {"--report-stuck", "[=SECONDS]", Topic::job,
      "Print where each rank is when one has been in a call of PMIx for so long; default: 60",

@@ -218,8 +218,8 @@ void JobRun::control(const job::ControlRequest& request, const std::vector<Rank>
 
 void JobRun::end_with(const JobRun& other) {
   if (!is_before_its_end()) return;  // that it ends already is no second signal
-  carry_out(
-      job_.raise(jobs::Event::end_signal, other.job_.exit_code(), messages::ended_with(nspace(), other.nspace())));
+  carry_out(job_.raise(jobs::Event::end_signal, other.job_.exit_code(),
+                       messages::ended_with(nspace(), other.nspace())));
 }
 
 void JobRun::on_relayed_signal(int signal) {

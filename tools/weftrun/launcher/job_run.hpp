@@ -88,8 +88,8 @@ class JobRun final : cluster::FarRanksWatcher {
   const placement::RankTable& table() const noexcept { return table_; }
   const job::App& app_of(job::Rank rank) const { return launch_.apps[table_.app_of(rank)]; }
   const jobs::Job& job() const noexcept { return job_; }
-  void print_plan() const;                                  ///< for --verbose
-  void print_end() const;                                   ///< the same
+  void print_plan() const;  ///< for --verbose
+  void print_end() const;   ///< the same
 
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
@@ -154,8 +154,8 @@ class JobRun final : cluster::FarRanksWatcher {
   const Plan plan_;
   const std::optional<std::chrono::milliseconds> limit_;        ///< --timeout
   const std::optional<std::chrono::milliseconds> stuck_after_;  ///< --report-stuck
-  const bool goes_on_;                                    ///< --on-failure continue
-  const bool is_one_of_many_;                             ///< all nodes are to know it
+  const bool goes_on_;                                          ///< --on-failure continue
+  const bool is_one_of_many_;                                   ///< all nodes are to know it
   const placement::RankTable table_;
   channel::order::Launch launch_;
   jobs::Job job_;

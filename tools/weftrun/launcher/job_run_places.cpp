@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JobRun, fourth part: where its ranks are, for a user who waits. This node and the daemons are asked, within
-// a bounded time.
+// JobRun, fourth part: where its ranks are, for a user that waits. This node and the daemons are asked,
+// within a bounded time.
 #include <algorithm>
 #include <utility>
 
@@ -33,8 +33,8 @@ struct Found {
 
 }  // namespace
 
-/// Looks often enough that a report is at most half as late again. A server counts the age of a fence from the
-/// first look: one look is for the report of --timeout.
+/// Looks often enough that a report is at most half as late again. A server counts the age of a fence from
+/// the first look: one look is for the report of --timeout.
 void JobRun::look_for_stuck() {
   if (!stuck_after_ && !limit_) return;
   const auto pause = std::max(stuck_after_.value_or(limit_.value_or(least_pause)) / 2, least_pause);
@@ -57,7 +57,8 @@ void JobRun::find_places(bool wants_stacks, PlacesThen then) {
   found->then = [this, weak = std::weak_ptr(is_here_), then = std::move(then)](const auto& all) {
     if (!weak.lock()) return;
     PlacesOnNodes nodes;
-    for (const auto& [number, places] : all) nodes.push_back(places_on(number.value_or(plan_.own.value_or(0)), places));
+    for (const auto& [number, places] : all)
+      nodes.push_back(places_on(number.value_or(plan_.own.value_or(0)), places));
     then(nodes);
   };
   if (has_ranks_here())

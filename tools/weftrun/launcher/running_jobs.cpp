@@ -386,7 +386,7 @@ void RunningJobs::on_job_over(JobRun& job) {
   // A job of short programs may be over before all nodes know of it.
   if (const auto reply = std::exchange(entry.reply, {}))
     reply(job.job().all_run() ? job::Result{PMIX_SUCCESS, job.nspace()}
-                        : job::Result{status_of_start(job.job().exit_code()), {}});
+                              : job::Result{status_of_start(job.job().exit_code()), {}});
   if (entry.parent && job.job().all_run() && !entry.is_controlled && !entry.are_daemons)
     run->take_failure(job.job().exit_code());
   entry.is_over = true;

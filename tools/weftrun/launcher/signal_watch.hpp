@@ -11,7 +11,7 @@ namespace weft::weftrun {
 class SignalWatch {
  public:
   struct Events {
-    std::function<void(int signal)> end;    ///< SIGINT, SIGTERM, SIGHUP
+    std::function<void(int signal)> end;  ///< SIGINT, SIGTERM, SIGHUP
     /// SIGUSR1, SIGUSR2, SIGURG, SIGTSTP, SIGCONT; and SIGQUIT, with which a user asks where ranks are.
     std::function<void(int signal)> relay;
   };

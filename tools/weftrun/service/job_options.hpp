@@ -54,8 +54,7 @@ void fields(Archive& archive, JobOptions& job) {
   auto& o = job.options;
   archive(o.apps, o.own_hosts, o.on_failure, o.oversubscribe, o.mapping, o.sets_openmp, o.processors,
           o.per_node, o.order, o.input, o.pmi, o.output_directory, o.report_bindings, o.tags, o.merges_errors,
-          o.pseudo_terminals, o.quiet, o.verbose, o.added_hosts, job.settings, job.limit_ms,
-          job.stuck_ms);
+          o.pseudo_terminals, o.quiet, o.verbose, o.added_hosts, job.settings, job.limit_ms, job.stuck_ms);
 }
 
 inline bool is_valid(const JobOptions& job) noexcept {

@@ -49,7 +49,8 @@ int Service::run() {
   ground_->start_server();
   ground_->prepare_daemons();
   held.restore_dispositions();
-  signals_.emplace(loop_, SignalWatch::Events{[this](int) { close(); }, [this](int signal) { on_relayed_signal(signal); }});
+  signals_.emplace(loop_, SignalWatch::Events{[this](int) { close(); },
+                                              [this](int signal) { on_relayed_signal(signal); }});
   held.release();
   if (auto* const cluster = ground_->cluster())
     cluster->start();

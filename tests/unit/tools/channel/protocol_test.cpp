@@ -53,7 +53,8 @@ job::SpawnRequest a_spawn() {
 
 job::Places some_places() {
   using Phase = job::Place::Phase;
-  return {{{Rank{1}, 17, Phase::connected, "PMIx_Fence of all ranks", "PMIx_Get", 1ULL << 33, "sleeps in futex", 1},
+  return {{{Rank{1}, 17, Phase::connected, "PMIx_Fence of all ranks", "PMIx_Get", 1ULL << 33,
+            "sleeps in futex", 1},
            {Rank{2}, 18, Phase::gone, "", "", 0, "", 0}},
           {"#0 poll\n#1 main"},
           "gdb: no"};

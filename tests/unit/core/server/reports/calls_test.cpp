@@ -15,22 +15,31 @@ class CallsTest : public OneNode {
       if (row.rank == rank) return row;
     return {};
   }
+  void get(const Line& from, std::uint64_t tag, const pmix_proc_t& whose, const char* key) {
+    rooms->requests.dispatch(from.connection,
+                             {link::MessageType::get, tag, link::encode(link::Get{whose, key, {}})});
+  }
+  void fence(const Line& from, std::uint64_t tag, Procs procs) {
+    link::Fence message;
+    message.procs = std::move(procs);
+    rooms->requests.dispatch(from.connection, {link::MessageType::fence, tag, link::encode(message)});
+  }
 };
 
 TEST_F(CallsTest, a_get_is_told_with_its_key_and_rank) {
   auto& line = enter(0);
   EXPECT_EQ(of(0).call, "");
   EXPECT_EQ(of(0).last, "");
-  request({line.connection, 5}, link::Get{proc(1), "is.never.put", {}});
+  get(line, 5, proc(1), "is.never.put");
   EXPECT_EQ(of(0).call, "PMIx_Get of is.never.put of rank 1");
   EXPECT_EQ(of(1).call, "") << "its process has not come";
-  request({line.connection, 6}, link::Get{proc(2), "nor.this", {}});
+  get(line, 6, proc(2), "nor.this");
   EXPECT_NE(of(0).call.find("; PMIx_Get of "), std::string::npos) << of(0).call;
 }
 
 TEST_F(CallsTest, what_was_answered_is_the_last_call) {
   auto& line = enter(0);
-  request({line.connection, 5}, link::Get{proc(1), PMIX_JOB_SIZE, {}});
+  get(line, 5, proc(1), PMIX_JOB_SIZE);
   ASSERT_TRUE(line.read()) << "the answer";
   EXPECT_EQ(of(0).call, "");
   EXPECT_EQ(of(0).last, "PMIx_Get");
@@ -39,19 +48,16 @@ TEST_F(CallsTest, what_was_answered_is_the_last_call) {
 TEST_F(CallsTest, a_fence_is_told_once_whether_it_came_by_message_or_not) {
   auto& line = enter(0);
   enter(1);
-  link::Fence fence;
-  fence.procs = {link::make_proc("job", PMIX_RANK_WILDCARD)};
-  request({line.connection, 5}, fence);
+  fence(line, 5, {link::make_proc("job", PMIX_RANK_WILDCARD)});
   EXPECT_EQ(of(0).call, "PMIx_Fence of all ranks");
   EXPECT_EQ(of(1).call, "");
-  fence.procs = {proc(0), proc(1)};
-  request({line.connection, 6}, fence);
+  fence(line, 6, {proc(0), proc(1)});
   EXPECT_EQ(of(0).call, "PMIx_Fence of all ranks; PMIx_Fence of ranks 0-1");
 }
 
 TEST_F(CallsTest, the_key_is_answered_for_the_namespace_that_is_named) {
   auto& line = enter(1);
-  request({line.connection, 5}, link::Get{proc(0), "k", {}});
+  get(line, 5, proc(0), "k");
   link::Query query;
   query.items.push_back({{calls_key}, {}});
   query.items[0].qualifiers.add(PMIX_NSPACE, data::Value::of("job"));

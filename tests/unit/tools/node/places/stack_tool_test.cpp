@@ -17,13 +17,14 @@ namespace {
 
 TEST(StackTool, stacks_of_gdb_lose_what_tells_ranks_apart) {
   const auto text = [](const char* address) {
-    return std::string("[Thread debugging using libthread_db enabled]\n") + "0x00007f31 in __poll ()\n#0  0x" +
-           address + " in __GI___poll (fds=0x7ffd" + address +
+    return std::string("[Thread debugging using libthread_db enabled]\n") +
+           "0x00007f31 in __poll ()\n#0  0x" + address + " in __GI___poll (fds=0x7ffd" + address +
            ", nfds=2) at ../sysdeps/unix/sysv/linux/poll.c:29\n#1  0x" + address +
            " in PMIx_Fence () from /usr/lib/libpmix.so.2\n#2  main (argc=1, argv=0x7ff" + address +
            ") at /home/user/ring.c:17\n[Inferior 1 (process 7) detached]\n";
   };
-  EXPECT_EQ(stack_in(text("0000aa01")), "#0 __GI___poll at poll.c:29\n#1 PMIx_Fence in libpmix.so.2\n#2 main at ring.c:17");
+  EXPECT_EQ(stack_in(text("0000aa01")),
+            "#0 __GI___poll at poll.c:29\n#1 PMIx_Fence in libpmix.so.2\n#2 main at ring.c:17");
   EXPECT_EQ(stack_in(text("0000aa01")), stack_in(text("00bb0002")));
 }
 
