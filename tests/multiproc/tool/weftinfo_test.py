@@ -29,7 +29,8 @@ class Info(unittest.TestCase):
             with self.subTest(shape=shape):
                 job = start("--oversubscribe", *options, *args)
                 try:
-                    self.assertEqual(read_lines(job.stdout, 1), ["there"])
+                    while (line := read_lines(job.stdout, 1)) != ["there"]:
+                        self.assertEqual(line, ["waiting"])
                     yield job
                 finally:
                     kill_quietly(job)

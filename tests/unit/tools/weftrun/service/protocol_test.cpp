@@ -96,11 +96,11 @@ TEST(ServiceProtocolTest, damaged_bytes_are_refused_or_make_a_job) {
 }
 
 TEST(ServiceProtocolTest, no_header_asks_for_more_than_there_may_be) {
-  for (const Header wrong :
-       {Header{2, MessageType::run, 0}, Header{1, MessageType(static_cast<int>(last_type) + 1), 0},
-        Header{1, MessageType::run, most_bytes + 1}})
+  for (const Header wrong : {Header{Header::current + 1, MessageType::run, 0},
+                             Header{Header::current, MessageType(static_cast<int>(last_type) + 1), 0},
+                             Header{Header::current, MessageType::run, most_bytes + 1}})
     EXPECT_FALSE(base::decode<Header>(base::encode(wrong)));
-  EXPECT_TRUE(base::decode<Header>(base::encode(Header{1, MessageType::run, most_bytes})));
+  EXPECT_TRUE(base::decode<Header>(base::encode(Header{Header::current, MessageType::run, most_bytes})));
 }
 
 }  // namespace
