@@ -16,12 +16,12 @@ using link::MessageType;
 constexpr std::size_t most_calls = 4;   ///< of one process that are named
 constexpr std::size_t most_text = 160;  ///< characters about one call
 
-struct Function {
+struct RequestFunction {
   MessageType type;
   const char* name;
 };
 /// The function behind a request that waits for a reply.
-constexpr Function functions[] = {
+constexpr RequestFunction request_functions[] = {
     {MessageType::get, "PMIx_Get"},
     {MessageType::fence, "PMIx_Fence"},
     {MessageType::abort, "PMIx_Abort"},
@@ -53,9 +53,9 @@ constexpr Function functions[] = {
 };
 
 const char* function_of(MessageType type) noexcept {
-  const auto* at =
-      std::find_if(std::begin(functions), std::end(functions), [&](const auto& f) { return f.type == type; });
-  return at == std::end(functions) ? nullptr : at->name;
+  const auto* at = std::find_if(std::begin(request_functions), std::end(request_functions),
+                                [&](const auto& f) { return f.type == type; });
+  return at == std::end(request_functions) ? nullptr : at->name;
 }
 
 /// Null: its server's open requests tell more than its part.

@@ -42,7 +42,9 @@ RunningJobs::RunningJobs(const Place& place)
         for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].job->on_written();
       }) {}
 
+/// Its start tells the nodes of each other.
 JobRun& RunningJobs::add_first(std::shared_ptr<UserRun> run) {
+  has_new_nodes_ = false;
   auto& entry = jobs_.emplace_back();
   JobRunWatcher& watcher = *this;  // a base that make_unique may not see
   entry.job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, run->options(),

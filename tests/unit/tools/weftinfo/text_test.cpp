@@ -87,13 +87,14 @@ TEST(Text, of_memory) {
 
 TEST(JsonText, of_groups_sets_names_and_children) {
   const auto json = json_of(with_more());
-  for (const auto* part : {"\"parent\": {\"namespace\": \"job\", \"rank\": 3}",
-                           "\"groups\": [{\"name\": \"g\", \"procs\": [{\"namespace\": \"job\", \"first\": 0,"
-                           "\"last\": 1}, {\"namespace\": \"job.1\"}]}]",
-                           "\"sets\": [{\"name\": \"left\"", "\"published_count\": 30",
-                           "{\"key\": \"port\", \"namespace\": \"job\", \"rank\": 1, \"range\": \"session\","
-                           "\"persistence\": \"application\", \"bytes\": 12}",
-                           "{\"region\": \"cards\", \"used\": 100, \"size\": 16777216}"})
+  for (const auto* part :
+       {"\"parent\": {\"namespace\": \"job\", \"rank\": 3}",
+        "\"groups\": [{\"name\": \"g\", \"procs\": [{\"namespace\": \"job\", \"first\": 0, "
+        "\"last\": 1}, {\"namespace\": \"job.1\"}]}]",
+        "\"sets\": [{\"name\": \"left\"", "\"published_count\": 30",
+        "{\"key\": \"port\", \"namespace\": \"job\", \"rank\": 1, \"range\": \"session\", "
+        "\"persistence\": \"application\", \"bytes\": 12}",
+        "{\"region\": \"cards\", \"used\": 100, \"size\": 16777216}"})
     EXPECT_NE(json.find(part), std::string::npos) << part << json;
 }
 
