@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
@@ -124,6 +125,27 @@ class Stuck(unittest.TestCase):
                     self.assertEqual(job.returncode, 0)
                 finally:
                     kill_quietly(job)
+
+    def test_a_user_of_a_service_asks_about_the_own_job(self):
+        for nodes in (("-H", f"{socket.gethostname()}:8"), ("--virtual-nodes", "2:4")):
+            with self.subTest(nodes=nodes), folder() as where:
+                make_tool(where, SHOWS)
+                name = f"stuck-{os.getpid()}"
+                service = start(f"--dvm={name}", *nodes, env=environment(where))
+                jobs = []
+                try:
+                    self.assertTrue(service.stderr.readline(), "it is ready")
+                    for ranks in ("1", "2"):
+                        jobs.append(start(f"--attach={name}", "-n", ranks, CLIENT, "init", "wait"))
+                        self.assertEqual(jobs[-1].stdout.readline(), b"waiting\n")
+                    jobs[1].send_signal(signal.SIGQUIT)
+                    self.assertEqual(jobs[1].stderr.readline(), b"weftrun: where ranks are; 2 run:\n")
+                    service.send_signal(signal.SIGQUIT)  # of all jobs; each user hears of the own one
+                    self.assertEqual(jobs[0].stderr.readline(), b"weftrun: where ranks are; 1 runs:\n")
+                finally:
+                    run(f"--stop-dvm={name}")
+                    for process in (service, *jobs):
+                        finish(process)
 
     def test_a_stuck_job_is_reported_once_and_goes_on(self):
         for shape, options in SHAPES.items():
