@@ -101,4 +101,8 @@ std::string kernel_state(pid_t pid) {
   return kernel_text(state_of(pid).letter, contents_of(folder + "syscall"), contents_of(folder + "wchan"));
 }
 
+bool is_stopped(pid_t pid) {
+  return state_of(pid).letter == 'T';
+}
+
 }  // namespace weft::node

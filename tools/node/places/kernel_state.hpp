@@ -14,5 +14,7 @@ namespace weft::node {
 std::string kernel_text(char state, std::string_view syscall, std::string_view wchan);
 /// Empty: there is no such process.
 std::string kernel_state(pid_t pid);
+/// By SIGSTOP or its like.
+bool is_stopped(pid_t pid);
 
 }  // namespace weft::node

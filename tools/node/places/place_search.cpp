@@ -49,15 +49,18 @@ void PlaceSearch::take_calls(const std::vector<job::Place>& calls) {
   stacks_->begin(stack_limit);
 }
 
-/// One rank of each call first: where time is short, each place has a stack.
+/// One rank of each call first: where time is short, each place has a stack. At last ranks that are stopped,
+/// for which a debugger may wait.
 std::vector<std::size_t> PlaceSearch::in_order_of_interest() const {
-  std::vector<std::size_t> first, others;
+  std::vector<std::size_t> first, others, stopped;
   std::set<std::pair<std::string, std::string>> seen;
   for (std::size_t i = 0; i < places_.ranks.size(); ++i) {
     const auto& place = places_.ranks[i];
-    (seen.emplace(place.call, place.last).second ? first : others).push_back(i);
+    const bool is_first = seen.emplace(place.call, place.last).second;
+    (is_stopped(place.pid) ? stopped : is_first ? first : others).push_back(i);
   }
   std::ranges::move(others, std::back_inserter(first));
+  std::ranges::move(stopped, std::back_inserter(first));
   return first;
 }
 

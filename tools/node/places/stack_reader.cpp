@@ -18,7 +18,7 @@
 
 #include "base/process.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/node/process_table.hpp"
+#include "tools/node/places/kernel_state.hpp"
 #include "tools/process/fd.hpp"
 
 namespace weft::node {
@@ -36,10 +36,6 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   for (auto& word : words) out.push_back(word.data());
   out.push_back(nullptr);
   return out;
-}
-
-bool is_stopped(pid_t pid) {
-  return state_of(pid).letter == 'T';
 }
 
 }  // namespace
