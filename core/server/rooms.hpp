@@ -98,8 +98,10 @@ struct Rooms {
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, group_reports, group_table,
-                   published, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster),
+                   process_sets, published, cluster),
+        calls(jobs, gets, fences, group_reports),
+        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster,
+                calls),
         requests({.host = host,
                   .clients = clients,
                   .tool_entry = tool_entry,
@@ -177,6 +179,7 @@ struct Rooms {
   Clients clients;
   ToolEntry tool_entry;
   OwnReport own_report;
+  Calls calls;
   Queries queries;
   Requests requests;
 };

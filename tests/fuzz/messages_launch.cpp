@@ -133,6 +133,9 @@ void add_launch(Decoders& to) {
   add_order(to, "pushed", order::Pushed{"k", {Rank{0}, Rank{2}}, "bytes", false});
   add_order(to, "pull_dropped", order::PullDropped{pull});
   add_order(to, "settled", report::Settled{"j", "/b/libpmix.so.2"});
+  add_order(to, "find_places", order::FindPlaces{"j", 3, true});
+  const job::Place place{Rank{1}, 17, job::Place::Phase::connected, "PMIx_Fence", "PMIx_Get", 9, "runs", 1};
+  add_order(to, "places", report::PlacesHere{"j", 3, {{place}, {"#0 poll"}, "gdb: no"}});
 }
 
 }  // namespace weft::fuzz

@@ -142,6 +142,11 @@ NodeReport report() {
   out.jobs = {{"job", 4, 2, {1, 2, 0, 1}, 9}};
   out.fences = {part(), part()};
   out.groups = {{"g", {{"job", 0, 3}, {"other", 1, 1}}}};
+  out.jobs.push_back({"job.1", 1, 1, {}, 0, "job", 2});
+  out.sets = {{"s", {{"job", 0, 1}}}};
+  out.names = {{"port", "job", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, 12}};
+  out.all_names = 2;
+  out.regions = {{"cards", 100, 1000}};
   out.memory = {20'000, 90'000, 2};
   return out;
 }
@@ -316,9 +321,10 @@ void add_server(Decoders& to) {
                 .accepts = &is_contribution,
                 .is_open_ended = true,
                 .depends_on_library = true});
-  const ProcessRows rows{{{0, 4711, PMIX_PROC_STATE_CONNECTED}, {3, 0, PMIX_PROC_STATE_UNDEF}}};
+  const ProcessRows rows{
+      {{0, 4711, PMIX_PROC_STATE_CONNECTED}, {3, 0, PMIX_PROC_STATE_UNDEF, 0, "host", "./p"}}};
   add<ProcessRows>(to, "processes", {&rows});
-  const ProcessesRequest of_job{"job"};
+  const ProcessesRequest of_job{"job", true};
   add<ProcessesRequest>(to, "processes_request", {&of_job});
   const Introductions introductions{{Encoded(20, std::byte{1}), Encoded(20, std::byte{2})}};
   add<Introductions>(to, "introductions", {&introductions});

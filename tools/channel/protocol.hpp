@@ -10,6 +10,8 @@
 //        <------------------------- launch     down a tree: each receiver passes it on (launch_tree.hpp)
 //        <--- input, signal, output_unwanted   any time from then on
 //   started, output, ended, connected_late, aborted, input_unwanted -->
+//        <---------------------- find_places     where the ranks of this node are
+//   places ------------------------------>
 //   settled ----------------------------->     no rank of this node lives, and no report about one follows
 //        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and
 //                                              forgets the job; it replies then
@@ -41,6 +43,7 @@
 #include "tools/job/ending.hpp"
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/job/place.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/job/spawn.hpp"
 #include "tools/job/standard_io.hpp"
@@ -76,8 +79,10 @@ enum class MessageType : std::uint8_t {
   pushed,
   pull_dropped,
   held,
+  find_places,
+  places,
 };
-inline constexpr std::uint8_t message_type_count = 26;
+inline constexpr std::uint8_t message_type_count = 28;
 
 /// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
 constexpr pmix_status_t event_code_of(MessageType type) noexcept {
@@ -146,6 +151,20 @@ template <class Archive>
 void fields(Archive& archive, OutputUnwanted& message) {
   archive(message.nspace);
   archive(message.stream);
+}
+
+/// A report::PlacesHere of this number is to follow.
+struct FindPlaces {
+  static constexpr MessageType type = MessageType::find_places;
+  std::string nspace;
+  std::uint64_t number = 0;
+  bool wants_stacks = true;
+};
+template <class Archive>
+void fields(Archive& archive, FindPlaces& message) {
+  archive(message.nspace);
+  archive(message.number);
+  archive(message.wants_stacks);
 }
 
 struct EndJob {
@@ -379,6 +398,20 @@ template <class Archive>
 void fields(Archive& archive, HeldHere& message) {
   archive(message.nspace);
   archive(message.held);
+}
+
+/// The answer to order::FindPlaces.
+struct PlacesHere {
+  static constexpr MessageType type = MessageType::places;
+  std::string nspace;
+  std::uint64_t number = 0;
+  job::Places places{};
+};
+template <class Archive>
+void fields(Archive& archive, PlacesHere& message) {
+  archive(message.nspace);
+  archive(message.number);
+  archive(message.places);
 }
 
 /// A process of this node asks for a job (PMIx_Spawn). number: of the sender's choice.

@@ -93,6 +93,41 @@ void FarRanks::close_output(job::Stream stream) {
     channel_.send(reachable(), channel::order::OutputUnwanted{job_.nspace, stream});
 }
 
+void FarRanks::find_places(bool wants_stacks, std::chrono::milliseconds limit, PlacesFound done) {
+  const auto number = ++last_question_;
+  PlaceQuestion question{{}, 0, asio::steady_timer(loop_), std::move(done)};
+  std::vector<std::uint32_t> asked;
+  for (const auto node : job_nodes()) {
+    if (!nodes_.is_daemon(node) || nodes_here_[node].is_settled) continue;
+    question.nodes.push_back({node});
+    if (is_launched_ && !is_over_ && !nodes_.is_lost(node)) asked.push_back(node);
+  }
+  question.awaited = asked.size();
+  auto& open = questions_.emplace(number, std::move(question)).first->second;
+  open.limit.expires_after(asked.empty() ? std::chrono::milliseconds(0) : limit);
+  open.limit.async_wait([this, number](const asio::error_code& error) {
+    if (!error) end_places(number);
+  });
+  channel_.send(asked, channel::order::FindPlaces{job_.nspace, number, wants_stacks});
+}
+
+/// Perhaps from a node that was not asked, or too late.
+void FarRanks::take_places(std::uint32_t from, channel::report::PlacesHere report) {
+  const auto open = questions_.find(report.number);
+  if (open == questions_.end()) return;
+  std::erase_if(report.places.ranks, [&](const auto& place) { return !is_rank_of(place.rank, from); });
+  for (auto& node : open->second.nodes) {
+    if (node.node != from || node.places) continue;
+    node.places = std::move(report.places);
+    if (--open->second.awaited == 0) return end_places(report.number);
+  }
+}
+
+void FarRanks::end_places(std::uint64_t number) {
+  auto open = questions_.extract(number);
+  if (open) open.mapped().done(std::move(open.mapped().nodes));
+}
+
 void FarRanks::end(const std::optional<job::Ending>& ending, std::function<void()> gone) {
   is_over_ = true;
   if (is_launched_)
@@ -158,6 +193,11 @@ bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const 
       const auto held = channel::decode<report::HeldHere>(bytes);
       if (held) watcher_.on_held(from, held->held);
       return held.has_value();
+    }
+    case channel::MessageType::places: {
+      auto places = channel::decode<report::PlacesHere>(bytes);
+      if (places) take_places(from, std::move(*places));
+      return places.has_value();
     }
     case channel::MessageType::input_unwanted:
       watcher_.on_input_unwanted(from);

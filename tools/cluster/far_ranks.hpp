@@ -5,8 +5,11 @@
 #pragma once
 
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -68,6 +71,14 @@ class FarRanks {
   void send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken);
   void push_input(std::uint32_t node, const channel::order::Pushed& input, std::function<void()> taken);
   void close_output(job::Stream stream);
+  /// Where the ranks of each node with daemon are. done: once, not inside of this call; nodes that have not
+  /// answered within `limit` have no places.
+  struct NodePlaces {
+    std::uint32_t node = 0;
+    std::optional<job::Places> places{};
+  };
+  using PlacesFound = std::function<void(std::vector<NodePlaces>)>;
+  void find_places(bool wants_stacks, std::chrono::milliseconds limit, PlacesFound done);
   /// The daemons end orphans and forget the job. gone: when they have, or cannot be reached; may be empty.
   void end(const std::optional<job::Ending>& ending, std::function<void()> gone = {});
 
@@ -102,6 +113,8 @@ class FarRanks {
   void on_started(std::uint32_t from, const channel::report::Started& started);
   void settle(std::uint32_t node);
   void take_witness(std::uint32_t node);
+  void take_places(std::uint32_t from, channel::report::PlacesHere report);
+  void end_places(std::uint64_t number);
   std::string consequence(const std::vector<std::uint32_t>& lost) const;
 
   asio::io_context& loop_;
@@ -114,6 +127,14 @@ class FarRanks {
       nodes_here_;  // by number; the launcher's own settles here only if nothing is launched
   std::set<std::uint32_t> witnesses_;  ///< once launched: daemons of nodes without ranks
   std::set<std::uint32_t> unaware_;    ///< of these, those that have not said that they know the job
+  struct PlaceQuestion {
+    std::vector<NodePlaces> nodes;
+    std::size_t awaited = 0;
+    asio::steady_timer limit;
+    PlacesFound done;
+  };
+  std::map<std::uint64_t, PlaceQuestion> questions_;  ///< by number
+  std::uint64_t last_question_ = 0;
   std::size_t started_ = 0;
   bool is_launched_ = false, is_canceled_ = false;
   bool is_over_ = false;  ///< the daemons forget it: no order follows

@@ -143,7 +143,7 @@ std::string timed_out(double seconds, const std::vector<Rank>& running, std::uin
   }
   return fmt::format(
       "the job did not end within --timeout {:g} seconds: {} of {} ranks still ran (rank {}) "
-      "and were ended. Give it more time, or see what they wait for: WEFT_STUCK_AFTER=SECONDS",
+      "and were ended. Give it more time, or see above what they waited for",
       seconds, running.size(), size, job::ranges(running));
 }
 

@@ -341,10 +341,10 @@ void LocalRanks::settle_if_over() {
   if (!namespace_->await_late_connections(settled)) settled();
 }
 
-std::vector<pid_t> LocalRanks::running_pids() const {
-  std::vector<pid_t> out;
+std::vector<PlaceSearch::Process> LocalRanks::running_processes() const {
+  std::vector<PlaceSearch::Process> out;
   if (processes_)
-    for (const Rank rank : processes_->running_ranks()) out.push_back(processes_->pid(rank));
+    for (const Rank rank : processes_->running_ranks()) out.push_back({rank, processes_->pid(rank)});
   return out;
 }
 

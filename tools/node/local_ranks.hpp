@@ -22,6 +22,7 @@
 #include "tools/node/descriptor_limit.hpp"
 #include "tools/node/folders/node_folders.hpp"
 #include "tools/node/held_ranks.hpp"
+#include "tools/node/places/place_search.hpp"
 #include "tools/node/processes.hpp"
 #include "tools/node/program/environment.hpp"
 #include "tools/node/program/program.hpp"
@@ -81,7 +82,7 @@ class LocalRanks {
 
   // For Node.
   const std::string& mark() const noexcept { return home_.mark; }
-  std::vector<pid_t> running_pids() const;
+  std::vector<PlaceSearch::Process> running_processes() const;
   /// The rank whose process had this pid, and has been reaped; nothing: it is none of these.
   std::optional<job::Rank> take_end(pid_t pid);
   void tell_end(const Processes::Ended& end);

@@ -26,6 +26,7 @@ Node::Node(asio::io_context& loop, const process::Spawner& spawner, std::string 
       child_signals_(loop) {}
 
 Node::~Node() {
+  for (const auto& [job, search] : searches_) search->close();
   jobs_.clear();
   folders_.remove();
 }
@@ -37,6 +38,8 @@ LocalRanks& Node::add(LocalRanks::Events events) {
 }
 
 void Node::remove(LocalRanks& job) {
+  for (auto [at, end] = searches_.equal_range(&job); at != end; ++at) at->second->close();
+  searches_.erase(&job);
   reap_orphans(job);
   std::erase_if(jobs_, [&](const auto& each) { return each.get() == &job; });
 }
@@ -82,13 +85,23 @@ void Node::reap() {
     if (job->is_watched) job->settle_if_over();
 }
 
+// ---- where ranks are
+
+void Node::find_places(const LocalRanks& job, bool wants_stacks, PlaceSearch::Done done) {
+  std::erase_if(searches_, [](const auto& each) { return each.second->is_over(); });
+  auto search = std::make_shared<PlaceSearch>(
+      loop_, spawner_, PlaceSearch::Subject{job.map().nspace, job.running_processes(), wants_stacks},
+      std::move(done));
+  searches_.emplace(&job, search);
+  search->begin();
+}
+
 // ---- what ranks leave behind
 
 void Node::reap_orphans(const LocalRanks& job) {
   OrphanReaper::Whose whose{job.mark(), {}, jobs_.size() == 1};
   for (const auto& each : jobs_) {
-    const auto pids = each->running_pids();
-    whose.ranks.insert(whose.ranks.end(), pids.begin(), pids.end());
+    for (const auto& process : each->running_processes()) whose.ranks.push_back(process.pid);
   }
   orphan_reaper_.reap(whose);
 }

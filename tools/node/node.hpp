@@ -8,6 +8,7 @@
 #include <asio/signal_set.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "tools/node/guard.hpp"
 #include "tools/node/local_ranks.hpp"
 #include "tools/node/orphan_reaper.hpp"
+#include "tools/node/places/place_search.hpp"
 
 namespace weft::node {
 
@@ -44,6 +46,10 @@ class Node {
   /// The same of all jobs, at the end of the process.
   void reap_orphans();
 
+  /// Where the job's ranks that run here are. done: once, not inside of this call, after
+  /// PlaceSearch::server_limit and stack_limit at the latest; not after remove().
+  void find_places(const LocalRanks& job, bool wants_stacks, PlaceSearch::Done done);
+
   std::uint32_t number() const noexcept { return number_; }
   const Guard& guard() const noexcept { return guard_; }
 
@@ -64,6 +70,7 @@ class Node {
   bool is_watching_ = false;
   std::uint32_t last_job_ = 0;
   std::vector<std::unique_ptr<LocalRanks>> jobs_;
+  std::multimap<const LocalRanks*, std::shared_ptr<PlaceSearch>> searches_;  ///< by job
 };
 
 }  // namespace weft::node

@@ -247,6 +247,11 @@ void Daemon::receive_for_job(channel::MessageType type, const std::string& bytes
       if (const auto read = channel::decode<order::OutputUnwanted>(bytes))
         job_at(read->nspace).close_output(read->stream);
       return;
+    case channel::MessageType::find_places:
+      reply();
+      if (const auto read = channel::decode<order::FindPlaces>(bytes); read && jobs_.count(read->nspace) != 0)
+        job_at(read->nspace).tell_places(read->number, read->wants_stacks);
+      return;
     case channel::MessageType::end_job:
       if (const auto read = channel::decode<order::EndJob>(bytes); read && jobs_.count(read->nspace) != 0)
         job_at(read->nspace).end(read->ending, std::move(reply));

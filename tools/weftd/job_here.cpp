@@ -153,6 +153,12 @@ void JobHere::push_input(const channel::order::Pushed& input, channel::Reply tak
   push_pipes_.write(input.ranks, input.bytes, input.ends, [taken = std::move(taken)] { taken(); });
 }
 
+void JobHere::tell_places(std::uint64_t number, bool wants_stacks) {
+  place_.node.find_places(ranks_, wants_stacks, [this, number](job::Places places) {
+    send(channel::report::PlacesHere{nspace_, number, std::move(places)});
+  });
+}
+
 void JobHere::end(const std::optional<job::Ending>& ending, channel::Reply gone) {
   gone_.push_back(std::move(gone));
   if (ending) place_.server.announce_end_of_job(nspace_, *ending);

@@ -46,6 +46,7 @@ class JobHere final : io::Sink {
   void write_input(const std::string& bytes, channel::Reply taken);
   void push_input(const channel::order::Pushed& input, channel::Reply taken);
   void close_output(job::Stream stream) { output_pipes_.close(stream); }
+  void tell_places(std::uint64_t number, bool wants_stacks);
   /// gone: goes out when the job has been forgotten.
   void end(const std::optional<job::Ending>& ending, channel::Reply gone);
   /// The end of the daemon.

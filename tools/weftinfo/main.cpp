@@ -21,7 +21,7 @@ int print(const std::string& text) {
 
 int show(const Cluster& cluster, const Options& options) {
   if (options.json) return print(json_of(cluster));
-  return print(text_of(cluster) + (options.stats ? counters_of(cluster) : ""));
+  return print(text_of(cluster) + (options.stats ? counters_of(cluster) + memory_of(cluster) : ""));
 }
 
 const char* variable(const char* name) {

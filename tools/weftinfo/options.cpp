@@ -33,7 +33,8 @@ Options parse_options(std::vector<std::string> args) {
   grammar.add_option("PID", pid,
                      "Process of weftrun, or of one of its daemons; default: the only launch here");
   grammar.add_flag("-l,--list", options.list, "Only list your launches on this machine");
-  grammar.add_flag("-s,--stats", options.stats, "Print counters, too: gets, fences, messages and bytes");
+  grammar.add_flag("-s,--stats", options.stats,
+                   "Print counters, too: gets, fences, messages and bytes; and memory by region");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document, counters included");
   grammar.add_flag("--settings", options.settings,
                    "Print every environment variable of Weft: value, default, source and meaning");

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/weftinfo/printable.hpp"
@@ -36,6 +37,12 @@ class Reader {
     if (is(PMIX_PROC_RANK)) return value_->data.rank;
     if (is(PMIX_PID) && value_->data.pid > 0) return static_cast<std::uint64_t>(value_->data.pid);
     return 0;
+  }
+  /// Namespace and rank; an empty one: it is no process.
+  std::pair<std::string, std::uint32_t> process() const {
+    if (!is(PMIX_PROC) || value_->data.proc == nullptr) return {};
+    const auto& proc = *value_->data.proc;
+    return {printable({proc.nspace, ::strnlen(proc.nspace, PMIX_MAX_NSLEN)}), proc.rank};
   }
   std::uint32_t small() const { return static_cast<std::uint32_t>(number()); }
   bool flag() const { return is(PMIX_BOOL) && value_->data.flag; }

@@ -15,6 +15,20 @@ namespace weft::weftinfo {
 /// Numbers of ranks: not yet in PMIx_Init, in the job, finalized, gone without finalize.
 using States = std::array<std::uint32_t, 4>;
 
+/// A published name, without its value.
+struct Name {
+  std::string key, nspace;  ///< of the publisher, as is the rank
+  std::uint32_t rank = 0;
+  std::uint32_t range = 0, persistence = 0;  ///< as the Standard numbers them
+  std::uint64_t bytes = 0;                   ///< of its value
+};
+
+/// A part of the node segment, in bytes. size: addresses, of which only what is used takes memory.
+struct Region {
+  std::string name;
+  std::uint64_t used = 0, size = 0;
+};
+
 struct Node {
   std::uint32_t number = 0;
   std::string host, state;  ///< state "here": what follows is told
@@ -23,6 +37,10 @@ struct Node {
   std::uint64_t age_ms = 0;
   States ranks{};
   std::vector<std::uint64_t> counters;
+  std::vector<Name> names{};    ///< that its server keeps; of many the first
+  std::uint64_t all_names = 0;  ///< how many
+  std::vector<Region> regions{};
+  std::uint64_t server_kib = 0, clients_kib = 0;  ///< in memory now
 };
 
 struct Job {
@@ -30,6 +48,8 @@ struct Job {
   std::uint32_t ranks = 0, nodes = 0;
   States states{};
   std::uint64_t fences = 0;
+  std::string parent{};  ///< namespace of the process that has spawned it; empty: none has
+  std::uint32_t parent_rank = 0;
 };
 
 struct RankRun {
@@ -58,6 +78,12 @@ struct Fence {
   std::vector<std::uint32_t> silent, waits_for;
 };
 
+/// A group or a process set.
+struct Group {
+  std::string name;
+  std::vector<RankRun> members;
+};
+
 struct Cluster {
   std::string nspace;
   std::uint32_t asked = 0, size = 0;
@@ -65,10 +91,15 @@ struct Cluster {
   std::vector<Node> nodes;
   std::vector<Job> jobs;
   std::vector<Fence> fences;
+  std::vector<Group> groups{}, sets{};
 
   const Node* node(std::uint32_t number) const;
   std::string host_of(std::uint32_t number) const;
 };
+
+/// "session", "namespace"; of a number that the Standard does not have: empty.
+const char* range_name(std::uint32_t range) noexcept;
+const char* persistence_name(std::uint32_t persistence) noexcept;
 
 /// A field that the value lacks stays as it is above: another release may say less or more. Nothing: it is no
 /// report at all.

@@ -19,6 +19,36 @@ void write(Json& out, const States& states) {
   out.end();
 }
 
+void write(Json& out, const Name& name) {
+  out.object().field("key", name.key).field("namespace", name.nspace).field("rank", name.rank);
+  out.field("range", range_name(name.range)).field("persistence", persistence_name(name.persistence));
+  out.field("bytes", name.bytes).end();
+}
+
+void write_memory(Json& out, const Node& node) {
+  out.key("memory").object().field("server_kib", node.server_kib).field("clients_kib", node.clients_kib);
+  out.key("segment").array();
+  for (const auto& region : node.regions)
+    out.object().field("region", region.name).field("used", region.used).field("size", region.size).end();
+  out.end().end();
+}
+
+void write(Json& out, const std::vector<RankRun>& procs) {
+  out.array();
+  for (const auto& run : procs) {
+    out.object().field("namespace", run.nspace);
+    if (!run.is_all) out.field("first", run.first).field("last", run.last);
+    out.end();
+  }
+  out.end();
+}
+
+void write(Json& out, const Group& group) {
+  out.object().field("name", group.name);
+  write(out.key("procs"), group.members);
+  out.end();
+}
+
 void write(Json& out, const Cluster& cluster, const Node& node) {
   out.object().field("node", node.number).field("host", node.host).field("state", node.state);
   if (node.state == "here") {
@@ -27,7 +57,10 @@ void write(Json& out, const Cluster& cluster, const Node& node) {
     out.key("counters").object();
     for (std::size_t i = 0; i < std::min(cluster.counter_names.size(), node.counters.size()); ++i)
       out.field(cluster.counter_names[i], node.counters[i]);
-    out.end();
+    out.end().key("published").array();
+    for (const auto& name : node.names) write(out, name);
+    out.end().field("published_count", node.all_names);
+    write_memory(out, node);
   }
   out.end();
 }
@@ -35,7 +68,10 @@ void write(Json& out, const Cluster& cluster, const Node& node) {
 void write(Json& out, const Job& job) {
   out.object().field("namespace", job.nspace).field("size", job.ranks).field("nodes", job.nodes);
   write(out, job.states);
-  out.field("fences_ended", job.fences).end();
+  out.field("fences_ended", job.fences);
+  if (!job.parent.empty())
+    out.key("parent").object().field("namespace", job.parent).field("rank", job.parent_rank).end();
+  out.end();
 }
 
 void write(Json& out, const std::vector<std::uint32_t>& nodes) {
@@ -45,16 +81,8 @@ void write(Json& out, const std::vector<std::uint32_t>& nodes) {
 }
 
 void write(Json& out, const Cluster& cluster, const Fence& fence) {
-  out.object().key("procs").array();
-  for (const auto& run : fence.procs) {
-    out.object().field("namespace", run.nspace);
-    if (!run.is_all) out.field("first", run.first).field("last", run.last);
-    out.end();
-  }
-  out.end()
-      .field("operation", fence.operation)
-      .field("generation", fence.generation)
-      .field("age_ms", fence.age_ms);
+  write(out.object().key("procs"), fence.procs);
+  out.field("operation", fence.operation).field("generation", fence.generation).field("age_ms", fence.age_ms);
   out.field("collects", fence.collects).field("algorithm", fence.algorithm);
   out.field("nodes", fence.nodes).field("nodes_entered", fence.entered);
   out.field("ranks", fence.ranks).field("ranks_arrived", fence.arrived).key("missing").array();
@@ -77,6 +105,10 @@ void write(Json& out, const Cluster& cluster) {
   for (const auto& job : cluster.jobs) write(out, job);
   out.end().key("fences").array();
   for (const auto& fence : cluster.fences) write(out, cluster, fence);
+  out.end().key("groups").array();
+  for (const auto& group : cluster.groups) write(out, group);
+  out.end().key("sets").array();
+  for (const auto& set : cluster.sets) write(out, set);
   out.end().end();
 }
 

@@ -13,6 +13,7 @@ namespace {
 
 // Pids for the first few: enough to attach a debugger to one, without a screenful at full scale.
 constexpr std::size_t with_pid = 8;
+constexpr std::size_t most_names = 20;  // published names that are printed
 
 const char* plural(std::uint64_t count) {
   return count == 1 ? "" : "s";
@@ -39,9 +40,13 @@ std::string text_of(const Node& node) {
                      text_of(node.ranks));
 }
 
+/// Those that a process of this job has spawned stand behind it.
 std::string text_of(const Job& job) {
-  return fmt::format("job {}: {} rank{} on {} node{}: {}; {} fence{} of all ranks ended\n", job.nspace,
-                     job.ranks, plural(job.ranks), job.nodes, plural(job.nodes), text_of(job.states),
+  const auto parent = job.parent.empty()
+                          ? std::string()
+                          : fmt::format(", spawned by rank {} of {}", job.parent_rank, job.parent);
+  return fmt::format("job {}: {} rank{} on {} node{}{}: {}; {} fence{} of all ranks ended\n", job.nspace,
+                     job.ranks, plural(job.ranks), job.nodes, plural(job.nodes), parent, text_of(job.states),
                      job.fences, plural(job.fences));
 }
 
@@ -58,6 +63,43 @@ std::string text_of(const std::vector<RankRun>& procs) {
   for (const auto& [nspace, text] : ranks)
     out = list(out, text.empty() ? nspace : fmt::format("{} ranks {}", nspace, text));
   return out;
+}
+
+std::string text_of(const char* what, const Group& group) {
+  return fmt::format("{} {}: {}\n", what, group.name, text_of(group.members));
+}
+
+std::string text_of(const Name& name) {
+  return fmt::format("  {} by rank {} of {}: {} byte{}, range {}, persistence {}\n", name.key, name.rank,
+                     name.nspace, name.bytes, plural(name.bytes), range_name(name.range),
+                     persistence_name(name.persistence));
+}
+
+/// By key, as far as they are printed.
+std::string names_of(const Cluster& cluster) {
+  std::vector<const Name*> names;
+  std::uint64_t all = 0;
+  for (const auto& node : cluster.nodes) {
+    all += node.all_names;
+    for (const auto& name : node.names) names.push_back(&name);
+  }
+  std::sort(names.begin(), names.end(), [](const Name* a, const Name* b) { return a->key < b->key; });
+  if (names.size() > most_names) names.resize(most_names);
+  if (all == 0) return {};
+  auto out = fmt::format("{} published name{}:\n", all, plural(all));
+  for (const auto* name : names) out += text_of(*name);
+  if (names.size() < all) out += fmt::format("  and {} more\n", all - names.size());
+  return out;
+}
+
+/// "12 B", "3.5 KiB", "1.2 MiB"
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 4> units{"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  auto value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
+  return fmt::format("{:.1f} {}", value, units[unit]);
 }
 
 std::string text_of(const MissingRank& rank) {
@@ -145,7 +187,22 @@ std::string text_of(const Cluster& cluster) {
   if (cluster.jobs.empty()) out += "no job is registered\n";
   for (const auto& fence : cluster.fences) out += text_of(cluster, fence);
   if (cluster.fences.empty()) out += "no process waits in a fence\n";
-  return out;
+  for (const auto& group : cluster.groups) out += text_of("group", group);
+  for (const auto& set : cluster.sets) out += text_of("process set", set);
+  return out + names_of(cluster);
+}
+
+std::string memory_of(const Cluster& cluster) {
+  std::string out;
+  for (const auto& node : cluster.nodes) {
+    if (node.regions.empty()) continue;
+    out += fmt::format("  {}: server {}, ranks {}; of the segment:\n", cluster.host_of(node.number),
+                       bytes_text(node.server_kib * 1024), bytes_text(node.clients_kib * 1024));
+    for (const auto& region : node.regions)
+      out += fmt::format("    {:<22} {:>10} of {}\n", region.name, bytes_text(region.used),
+                         bytes_text(region.size));
+  }
+  return out.empty() ? out : "memory now, of the segment what is used of its addresses:\n" + out;
 }
 
 std::string counters_of(const Cluster& cluster) {

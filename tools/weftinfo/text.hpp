@@ -14,6 +14,9 @@ std::string text_of(const Cluster& cluster);
 /// Each counter: of all nodes together, and where there are several, the least and the most of one.
 std::string counters_of(const Cluster& cluster);
 
+/// What each node's server, its clients and the parts of the segment take.
+std::string memory_of(const Cluster& cluster);
+
 std::string json_of(const std::vector<Listed>& clusters);
 std::string json_of(const Cluster& cluster);
 

@@ -65,6 +65,13 @@ void Gets::drop(const void* requester) {
                 [requester](const auto& open) { return open.second->request.requester == requester; });
 }
 
+std::vector<Gets::Awaited> Gets::open_of(const void* requester) const {
+  std::vector<Awaited> out;
+  for (const auto& [number, open] : waiting_)
+    if (open->request.requester == requester) out.push_back({open->request.proc, open->request.key});
+  return out;
+}
+
 /// Decides the Get, and does what the decision says. The Get may have ended when this returns.
 void Gets::go_on(Number number) {
   const auto open = waiting_.find(number);

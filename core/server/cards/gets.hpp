@@ -63,6 +63,12 @@ class Gets {
   void retry(const pmix_proc_t& proc);
   /// Cards of other nodes have come, or the namespace has ended.
   void retry_all(std::string_view nspace);
+  /// What a requester waits for; an observer's question.
+  struct Awaited {
+    pmix_proc_t proc;
+    std::string key;
+  };
+  std::vector<Awaited> open_of(const void* requester) const;
   /// Gets and requests for cards that have not ended.
   std::size_t waiting() const noexcept { return waiting_.size() + waiting_cards_.size(); }
 

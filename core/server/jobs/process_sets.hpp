@@ -29,6 +29,11 @@ class ProcessSets {
   /// Null: there is no such set.
   const link::RankRuns* find(const std::string& name) const;
   std::size_t size() const noexcept { return sets_.size(); }
+  /// Calls see(name, members), by name.
+  template <class See>
+  void each(See&& see) const {
+    for (const auto& [name, members] : sets_) see(name, members);
+  }
   /// "a,b", by name.
   std::string names() const;
 

@@ -53,6 +53,7 @@ class Keeper {
   void node_lost(NodeNumber node);
   void namespace_ended(const std::string& nspace);
 
+  const KeptNames& kept() const noexcept { return names_; }
   std::size_t names() const noexcept { return names_.size(); }
   std::size_t bytes() const noexcept { return names_.bytes(); }
   /// Lookups that wait here, and requests that are held.

@@ -35,6 +35,12 @@ class KeptNames {
     }
   }
 
+  /// In no order.
+  template <class See>
+  void each(See&& see) const {
+    for (const auto& [key, names] : by_key_)
+      for (const auto& name : names) see(*name);
+  }
   std::size_t size() const noexcept { return size_; }
   std::size_t bytes() const noexcept { return bytes_; }
 

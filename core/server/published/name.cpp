@@ -133,10 +133,13 @@ bool is_valid(const Looker& looker) noexcept {
   return is_range(looker.range);
 }
 
+bool has_access(const Publication& by, std::uint32_t uid, std::uint32_t gid) noexcept {
+  return allows(by.users, uid) && allows(by.groups, gid);
+}
+
 Sight sight_of(const Publication& by, const Looker& looker) {
   if (!looks_at(looker, by) || !is_meant(by, looker)) return Sight::none;
-  const bool has_access = allows(by.users, looker.uid) && allows(by.groups, looker.gid);
-  return has_access ? Sight::seen : Sight::hidden;
+  return has_access(by, looker.uid, looker.gid) ? Sight::seen : Sight::hidden;
 }
 
 bool is_same_space(const Publication& a, const Publication& b) {

@@ -84,6 +84,8 @@ enum class Sight : std::uint8_t {
   seen,
 };
 Sight sight_of(const Publication& by, const Looker& looker);
+/// Whether this user may see the name, in whichever range.
+bool has_access(const Publication& by, std::uint32_t uid, std::uint32_t gid) noexcept;
 bool is_same_space(const Publication& a, const Publication& b);
 /// The name in the narrower range is found where several are in sight.
 bool is_narrower(const Publication& a, const Publication& b) noexcept;

@@ -44,6 +44,7 @@ class Published {
 
   // Reports.
   const Lookups& lookups() const noexcept { return lookups_; }
+  const KeptNames& kept() const noexcept { return keeper_.kept(); }
   std::size_t names() const noexcept { return keeper_.names(); }
   std::size_t bytes() const noexcept { return keeper_.bytes(); }
   std::size_t waiting() const;

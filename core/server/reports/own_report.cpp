@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/store/get/lookup.hpp"
+
 namespace weft::server {
 namespace {
 
@@ -42,6 +44,11 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   group_table_.each([&](const std::string& name, const Group& group) {
     out.groups.push_back({name, group.members});
   });
+  sets_.each([&](const std::string& name, const link::RankRuns& members) {
+    out.sets.push_back({name, members});
+  });
+  add_names(out);
+  out.regions = regions();
   out.memory = memory();
   const auto counts = counts_of(
       {&fences_, &exchange_, cards_.modex(), cluster_.is_open() ? &cluster_ : nullptr, &published_});
@@ -54,7 +61,49 @@ JobReport OwnReport::of(const Job& job) const {
   JobReport out{job.nspace, view.ranks(), view.nodes(), {}, view.board().open_generation() - 1};
   for (std::uint32_t i = 0; i < view.local_count(); ++i)
     ++out.states[view.local(i).state.load(std::memory_order_relaxed) % out.states.size()];
+  const auto parent = store::lookup(view, PMIX_RANK_WILDCARD, PMIX_PARENT_ID, {}, {true, PMIX_RANK_UNDEF});
+  if (parent && parent->get().type == PMIX_PROC && parent->get().data.proc != nullptr) {
+    out.parent_nspace = link::nspace_of(*parent->get().data.proc);
+    out.parent_rank = parent->get().data.proc->rank;
+  }
   return out;
+}
+
+/// As a lookup of the server's user would find them; observers are that user, or root. Keys without values.
+void OwnReport::add_names(NodeReport& out) const {
+  published_.kept().each([&](const Name& name) {
+    const auto& by = *name.by;
+    if (!has_access(by, ::getuid(), ::getgid())) return;
+    out.names.push_back({name.key, by.nspace, by.rank, by.range, by.persistence, name.value.size()});
+  });
+  out.all_names = out.names.size();
+  std::sort(out.names.begin(), out.names.end(),
+            [](const NameEntry& a, const NameEntry& b) { return a.key < b.key; });
+  if (out.names.size() > NodeReport::most_names) out.names.resize(NodeReport::most_names);
+}
+
+std::vector<RegionEntry> OwnReport::regions() const {
+  RegionEntry ranks{"ranks"}, info{"job data"}, remote{"cards of other nodes"}, own{"cards"},
+      boards{"boards"}, control{"control"};
+  jobs_.each([&](const Job& job) {
+    const auto& view = job.view();
+    const auto& header = view.header();
+    const auto fixed = header.rank_area.bytes + header.index_area.bytes + header.local_area.bytes;
+    ranks.used += fixed;
+    ranks.size += fixed;
+    info.used += view.info().published();
+    info.size += header.info_capacity;
+    remote.used += view.cards().remote().header().used.load(std::memory_order_relaxed);
+    remote.size += header.remote_capacity;
+    for (std::uint32_t i = 0; i < view.local_count() && view.cards().has_local(); ++i)
+      own.used += view.cards().local(i).published();
+    own.size += header.card_capacity * header.local_capacity;
+    boards.size += header.board_area.bytes;
+    control.used += header.control_area.bytes;
+    control.size += header.control_area.bytes;
+  });
+  boards.used = std::min(boards.size, fences_.counters().boards * store::pool_board_bytes);
+  return {ranks, info, remote, own, boards, control};
 }
 
 MemoryReport OwnReport::memory() const {

@@ -9,6 +9,7 @@
 
 #include "core/server/cards/cards.hpp"
 #include "core/server/groups/group_reports.hpp"
+#include "core/server/jobs/process_sets.hpp"
 #include "core/server/reports/report.hpp"
 
 namespace weft::server {
@@ -16,7 +17,8 @@ namespace weft::server {
 class OwnReport {
  public:
   OwnReport(std::string host_name, Jobs& jobs, Cards& cards, CardExchange& exchange, Fences& fences,
-            GroupReports& groups, GroupTable& group_table, Published& published, Cluster& cluster)
+            GroupReports& groups, GroupTable& group_table, const ProcessSets& sets, Published& published,
+            Cluster& cluster)
       : host_name_(std::move(host_name)),
         jobs_(jobs),
         cards_(cards),
@@ -24,6 +26,7 @@ class OwnReport {
         fences_(fences),
         groups_(groups),
         group_table_(group_table),
+        sets_(sets),
         published_(published),
         cluster_(cluster),
         started_(std::chrono::steady_clock::now()) {}
@@ -37,6 +40,8 @@ class OwnReport {
 
  private:
   JobReport of(const Job& job) const;
+  void add_names(NodeReport& out) const;
+  std::vector<RegionEntry> regions() const;
 
   const std::string host_name_;
   Jobs& jobs_;
@@ -45,6 +50,7 @@ class OwnReport {
   Fences& fences_;
   GroupReports& groups_;
   GroupTable& group_table_;
+  const ProcessSets& sets_;
   Published& published_;
   Cluster& cluster_;
   const std::chrono::steady_clock::time_point started_;

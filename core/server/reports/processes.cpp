@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/reports/processes.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "core/data/types/memory.hpp"
@@ -36,6 +37,20 @@ std::string program_of(const Job& job, const store::RankEntry& entry) {
   return std::string(words.substr(0, words.find(' ')));
 }
 
+void name(ProcessRow& row, const Job& job) {
+  const auto* entry = job.view().rank(row.rank);
+  if (entry == nullptr) return;
+  row.host = job.view().index().name_of(entry->node);
+  row.program = program_of(job, *entry);
+}
+
+/// The rows of several servers; the end of the last reference tells of them.
+struct Collected {
+  std::vector<ProcessRow> rows;
+  Processes::Then then;
+  ~Collected() { then(rows); }
+};
+
 }  // namespace
 
 Processes::Processes(const Jobs& jobs, Cluster& cluster) : jobs_(jobs), cluster_(cluster) {
@@ -43,7 +58,10 @@ Processes::Processes(const Jobs& jobs, Cluster& cluster) : jobs_(jobs), cluster_
     const auto request = base::decode<ProcessesRequest>(body);
     if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
     const auto* job = jobs_.find(request->nspace);
-    reply(PMIX_SUCCESS, base::encode(job == nullptr ? ProcessRows() : ProcessRows{here(*job)}));
+    ProcessRows out{job == nullptr ? std::vector<ProcessRow>() : here(*job)};
+    for (auto& row : out.rows)
+      if (request->wants_names) name(row, *job);
+    reply(PMIX_SUCCESS, base::encode(out));
   });
 }
 
@@ -61,29 +79,41 @@ std::vector<ProcessRow> Processes::here(const Job& job) const {
 }
 
 void Processes::collect(const Job& job, Then then) const {
-  struct Collected {
-    std::vector<ProcessRow> rows;
-    Then then;
-    void take(const std::vector<ProcessRow>& some) {
-      for (const auto& row : some)
-        if (row.rank < rows.size()) rows[row.rank] = row;
-    }
-    ~Collected() { then(rows); }
-  };
   const auto all = std::make_shared<Collected>();
+  const auto take = [all](const std::vector<ProcessRow>& some) {
+    for (const auto& row : some)
+      if (row.rank < all->rows.size()) all->rows[row.rank] = row;
+  };
   all->then = std::move(then);
   all->rows.resize(job.view().ranks());
   for (std::uint32_t rank = 0; rank < all->rows.size(); ++rank) all->rows[rank].rank = rank;
-  all->take(here(job));
+  take(here(job));
   const auto request = base::encode(ProcessesRequest{job.nspace});
   for (const auto node : job.nodes)
     if (node != cluster_.self() && cluster_.servers().is_there(node))
-      cluster_.send(node, RequestType::processes, request, [all](pmix_status_t, Bytes body) {
-        if (const auto rows = base::decode<ProcessRows>(body)) all->take(rows->rows);
+      cluster_.send(node, RequestType::processes, request, [take](pmix_status_t, Bytes body) {
+        if (const auto rows = base::decode<ProcessRows>(body)) take(rows->rows);
       });
 }
 
-Result<data::Value> process_table(const Job& job, const std::vector<ProcessRow>& rows) {
+void Processes::collect(const std::string& nspace, Then then) const {
+  const auto all = std::make_shared<Collected>();
+  all->then = [then = std::move(then)](std::vector<ProcessRow> rows) {
+    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    then(rows);
+  };
+  const auto request = base::encode(ProcessesRequest{nspace, true});
+  for (NodeNumber node = 0; node < cluster_.servers().count(); ++node)
+    if (node != cluster_.self() && cluster_.servers().is_there(node))
+      cluster_.send(node, RequestType::processes, request, [all, node](pmix_status_t, Bytes body) {
+        const auto rows = base::decode<ProcessRows>(body);
+        for (const auto& row : rows ? rows->rows : std::vector<ProcessRow>())
+          all->rows.emplace_back(row).node = node;
+      });
+}
+
+Result<data::Value> process_table(const std::string& nspace, const Job* job,
+                                  const std::vector<ProcessRow>& rows) {
   auto* infos = static_cast<pmix_proc_info_t*>(data::new_elements(sizeof(pmix_proc_info_t), rows.size()));
   auto* array = static_cast<pmix_data_array_t*>(data::new_elements(sizeof(pmix_data_array_t), 1));
   if (infos == nullptr || array == nullptr) {
@@ -97,14 +127,14 @@ Result<data::Value> process_table(const Job& job, const std::vector<ProcessRow>&
   raw.data.darray = array;
   auto table = data::Value::adopt(raw);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& row = rows[i];
-    infos[i].proc = link::make_proc(job.nspace, row.rank);
+    auto row = rows[i];
+    infos[i].proc = link::make_proc(nspace, row.rank);
     infos[i].pid = row.pid;
     infos[i].state = row.state;
-    const auto* entry = job.view().rank(row.rank);
-    if (entry == nullptr) continue;
-    infos[i].hostname = data::new_text(job.view().index().name_of(entry->node));
-    infos[i].executable_name = data::new_text(program_of(job, *entry));
+    if (job != nullptr && job->view().rank(row.rank) == nullptr) continue;
+    if (job != nullptr) name(row, *job);
+    infos[i].hostname = data::new_text(row.host);
+    infos[i].executable_name = data::new_text(row.program);
     if (infos[i].hostname == nullptr || infos[i].executable_name == nullptr) return fail(Errc::no_memory);
   }
   return table;

@@ -12,7 +12,7 @@ namespace weft::server {
 
 Queries::Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
                  const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
-                 GroupTable& groups, Cluster& cluster)
+                 GroupTable& groups, Cluster& cluster, const Calls& calls)
     : loop_(loop),
       cluster_name_(link::nspace_of(self)),
       jobs_(jobs),
@@ -21,7 +21,7 @@ Queries::Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& ho
       groups_(groups),
       cluster_(cluster),
       processes_(jobs, cluster),
-      keys_(jobs, own, host_attributes, processes_, sets, groups, cluster) {
+      keys_(jobs, own, host_attributes, processes_, sets, groups, cluster, calls) {
   cluster_.on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = decode<ReportRequest>(body);
     if (!request) return reply(PMIX_ERR_NOT_SUPPORTED, {});
@@ -91,12 +91,13 @@ bool Queries::gather_table(const OpenRef& open) {
   for (std::size_t i = 0; i < open->scopes.size(); ++i)
     for (const auto& key : open->query.items[i].keys) {
       const auto& scope = open->scopes[i];
-      const auto* job = QueryKeys::needs_table(key, scope) ? jobs_.find(scope.nspace) : nullptr;
-      if (job == nullptr || open->gathered.tables.count(scope.nspace) != 0) continue;
-      processes_.collect(*job, [this, open, nspace = scope.nspace](const std::vector<ProcessRow>& rows) {
+      if (!QueryKeys::needs_table(key, scope) || open->gathered.tables.count(scope.nspace) != 0) continue;
+      const auto take = [this, open, nspace = scope.nspace](const std::vector<ProcessRow>& rows) {
         open->gathered.tables[nspace] = rows;
         gather(open);
-      });
+      };
+      const auto* job = jobs_.find(scope.nspace);
+      job != nullptr ? processes_.collect(*job, take) : processes_.collect(scope.nspace, take);
       return true;
     }
   return false;

@@ -23,7 +23,7 @@ class Queries {
 
   Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
           const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets, GroupTable& groups,
-          Cluster& cluster);
+          Cluster& cluster, const Calls& calls);
 
   /// A query of the host, which is not asked itself. caller: whose namespace is meant where a query names
   /// none.

@@ -43,6 +43,7 @@ constexpr std::array known_keys = {
     Known{PMIX_DAEMON_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
     Known{PMIX_CLIENT_AVG_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
     Known{report_key, PMIX_QUERY_LOCAL_ONLY},
+    Known{calls_key, PMIX_NSPACE},
     Known{HostAttributes::query_key, ""},
 };
 constexpr std::string_view realm_qualifiers =
@@ -197,7 +198,9 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   if (key == PMIX_QUERY_MEMORY_USAGE || key == PMIX_DAEMON_MEMORY || key == PMIX_CLIENT_AVG_MEMORY)
     return memory(key, scope, gathered);
   const auto* job = jobs_.find(scope.nspace);
-  if (job == nullptr) return fail(Errc::not_found, "no such namespace");
+  const bool is_elsewhere = job == nullptr && needs_table(key, scope) && !rows_of(scope, gathered).empty();
+  if (job == nullptr && !is_elsewhere) return fail(Errc::not_found, "no such namespace");
+  if (key == calls_key) return to_value(calls_.here(*job));
   if (key == PMIX_QUERY_LOCAL_PROC_TABLE) return table(scope, processes_.here(*job));
   if (key == PMIX_QUERY_PROC_TABLE) return table(scope, rows_of(scope, gathered));
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope, gathered);
@@ -300,15 +303,17 @@ Result<data::Value> QueryKeys::of_sets(std::string_view key, const QueryScope& s
 
 /// The rows of the node that the qualifiers name, or of all nodes.
 Result<data::Value> QueryKeys::table(const QueryScope& scope, std::vector<ProcessRow> rows) const {
-  const auto& job = *jobs_.find(scope.nspace);
+  const auto* job = jobs_.find(scope.nspace);
   auto node = scope.how.nodeid;
-  if (!scope.how.hostname.empty()) node = store::node_by_name(job.view(), scope.how.hostname);
-  if (node)
-    std::erase_if(rows, [&](const ProcessRow& row) {
-      const auto* entry = job.view().rank(row.rank);
-      return entry == nullptr || entry->node != *node;
-    });
-  return process_table(job, rows);
+  if (job != nullptr && !scope.how.hostname.empty())
+    node = store::node_by_name(job->view(), scope.how.hostname);
+  std::erase_if(rows, [&](const ProcessRow& row) {
+    if (job == nullptr)
+      return (node && row.node != *node) || (!scope.how.hostname.empty() && row.host != scope.how.hostname);
+    const auto* entry = job->view().rank(row.rank);
+    return node && (entry == nullptr || entry->node != *node);
+  });
+  return process_table(scope.nspace, job, rows);
 }
 
 Result<data::Value> QueryKeys::process(std::string_view key, const QueryScope& scope,
@@ -328,7 +333,9 @@ Result<data::Value> QueryKeys::process(std::string_view key, const QueryScope& s
 /// The rows of all processes of the job, or of those of this node.
 std::vector<ProcessRow> QueryKeys::rows_of(const QueryScope& scope, const Gathered& gathered) const {
   const auto rows = gathered.tables.find(scope.nspace);
-  return rows == gathered.tables.end() ? processes_.here(*jobs_.find(scope.nspace)) : rows->second;
+  if (rows != gathered.tables.end()) return rows->second;
+  const auto* job = jobs_.find(scope.nspace);
+  return job == nullptr ? std::vector<ProcessRow>() : processes_.here(*job);
 }
 
 /// PMIX_SUCCESS: it runs; else what has become of one of its processes.

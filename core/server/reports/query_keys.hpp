@@ -10,6 +10,7 @@
 #include "core/server/groups/table/group_table.hpp"
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/jobs/process_sets.hpp"
+#include "core/server/reports/calls.hpp"
 #include "core/server/reports/own_report.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/store/get/lookup.hpp"
@@ -41,14 +42,15 @@ class QueryKeys {
  public:
   QueryKeys(const Jobs& jobs, const OwnReport& own, const HostAttributes& host_attributes,
             const Processes& processes, const ProcessSets& sets, const GroupTable& groups,
-            const Cluster& cluster)
+            const Cluster& cluster, const Calls& calls)
       : jobs_(jobs),
         sets_(sets),
         groups_(groups),
         own_(own),
         host_attributes_(host_attributes),
         processes_(processes),
-        cluster_(cluster) {}
+        cluster_(cluster),
+        calls_(calls) {}
 
   static bool needs_report(std::string_view key, const QueryScope& scope);
   static bool needs_table(std::string_view key, const QueryScope& scope);
@@ -80,6 +82,7 @@ class QueryKeys {
   const HostAttributes& host_attributes_;
   const Processes& processes_;
   const Cluster& cluster_;
+  const Calls& calls_;
 };
 
 }  // namespace weft::server

@@ -43,6 +43,21 @@ void add(std::vector<JobReport>& jobs, const JobReport& part) {
   if (job == jobs.end()) return void(jobs.push_back(part));
   for (std::size_t i = 0; i < part.states.size(); ++i) job->states[i] += part.states[i];
   job->fences = std::max(job->fences, part.fences);
+  if (job->parent_nspace.empty()) {
+    job->parent_nspace = part.parent_nspace;
+    job->parent_rank = part.parent_rank;
+  }
+}
+
+/// Each node that knows a group, or a set, has all of its members.
+std::vector<GroupEntry> merged_groups(const std::vector<NodeEntry>& nodes,
+                                      std::vector<GroupEntry> NodeReport::*which) {
+  std::map<std::string, GroupEntry> by_name;
+  for (const auto& entry : nodes)
+    for (const auto& group : entry.report.*which) by_name.emplace(group.name, group);
+  std::vector<GroupEntry> out;
+  for (auto& [name, group] : by_name) out.push_back(std::move(group));
+  return out;
 }
 
 }  // namespace
@@ -60,7 +75,7 @@ std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nod
 
 ClusterReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
                      const MembersOf& members) {
-  ClusterReport out{std::move(nspace), asked, static_cast<std::uint32_t>(nodes.size()), {}, {}, {}};
+  ClusterReport out{std::move(nspace), asked, static_cast<std::uint32_t>(nodes.size()), {}, {}, {}, {}, {}};
   std::map<FenceName, FenceReport> fences;
   for (auto& [name, tellers] : tellers_of(nodes)) {
     auto& fence = fences[name];
@@ -79,6 +94,8 @@ ClusterReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry
     finish(fence);
     out.fences.push_back(std::move(fence));
   }
+  out.groups = merged_groups(nodes, &NodeReport::groups);
+  out.sets = merged_groups(nodes, &NodeReport::sets);
   out.nodes = std::move(nodes);
   return out;
 }

@@ -23,13 +23,16 @@ struct JobReport {
   std::uint32_t ranks = 0, nodes = 0;
   std::array<std::uint32_t, 4> states{};  ///< local ranks by store::Local::State
   std::uint64_t fences = 0;               ///< of the whole job that have ended
+  /// The process that has spawned it; without a namespace: none has.
+  std::string parent_nspace{};
+  std::uint32_t parent_rank = 0;
 };
 template <class Archive>
 void fields(Archive& archive, JobReport& m) {
-  archive(m.nspace, m.ranks, m.nodes, m.fences, m.states);
+  archive(m.nspace, m.ranks, m.nodes, m.fences, m.states, m.parent_nspace, m.parent_rank);
 }
 
-/// A group that has members on the node.
+/// A group that has members on the node, or a process set that its server knows.
 struct GroupEntry {
   std::string name;
   link::RankRuns members;  ///< by group rank
@@ -37,6 +40,30 @@ struct GroupEntry {
 template <class Archive>
 void fields(Archive& archive, GroupEntry& m) {
   archive(m.name, m.members);
+}
+
+/// A published name that the node's server keeps, without its value.
+struct NameEntry {
+  std::string key, nspace;  ///< of the publisher, as is the rank
+  std::uint32_t rank = 0;
+  pmix_data_range_t range = PMIX_RANGE_UNDEF;
+  pmix_persistence_t persistence = PMIX_PERSIST_INVALID;
+  std::uint64_t bytes = 0;  ///< of its value
+};
+template <class Archive>
+void fields(Archive& archive, NameEntry& m) {
+  archive(m.key, m.nspace, m.rank, m.range, m.persistence, m.bytes);
+}
+
+/// A part of the node segment, of all jobs together, in bytes.
+struct RegionEntry {
+  std::string name;
+  std::uint64_t used = 0;  ///< that hold something
+  std::uint64_t size = 0;  ///< addresses: what was never written takes no memory
+};
+template <class Archive>
+void fields(Archive& archive, RegionEntry& m) {
+  archive(m.name, m.used, m.size);
 }
 
 /// In memory now, in KiB.
@@ -62,12 +89,18 @@ struct NodeReport {
   std::vector<JobReport> jobs;
   std::vector<FencePart> fences;
   std::vector<GroupEntry> groups{};
+  std::vector<GroupEntry> sets{};
+  static constexpr std::size_t most_names = 256;
+  std::vector<NameEntry> names{};  ///< at most so many, by key
+  std::uint64_t all_names = 0;     ///< that the server's user may see
+  std::vector<RegionEntry> regions{};
   MemoryReport memory{};
   std::vector<std::uint64_t> counters = std::vector<std::uint64_t>(count_of_counters());  ///< as counts_of()
 };
 template <class Archive>
 void fields(Archive& archive, NodeReport& m) {
-  archive(m.host, m.pid, m.transport, m.age_ms, m.jobs, m.fences, m.groups, m.memory, m.counters);
+  archive(m.host, m.pid, m.transport, m.age_ms, m.jobs, m.fences, m.groups, m.sets, m.names, m.all_names,
+          m.regions, m.memory, m.counters);
 }
 inline bool is_valid(const NodeReport& report) {
   return report.counters.size() == count_of_counters();
@@ -124,6 +157,7 @@ struct ClusterReport {
   std::vector<NodeEntry> nodes;
   std::vector<JobReport> jobs;
   std::vector<FenceReport> fences;
+  std::vector<GroupEntry> groups{}, sets{};  ///< by name
 };
 
 /// The nodes that take part in a fence, ascending; empty: not known.

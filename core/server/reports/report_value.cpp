@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/data/types/memory.hpp"
+#include "core/link/messages.hpp"
 #include "core/server/reports/report.hpp"
 #include "core/store/get/lookup.hpp"
 
@@ -66,7 +67,39 @@ Value to_value(const JobReport& job) {
   out.add("weft.ranks",
           numbers(PMIX_UINT32, std::vector<std::uint32_t>(job.states.begin(), job.states.end())));
   out.add("weft.fences.ended", Value::of(job.fences));
+  if (!job.parent_nspace.empty())
+    out.add(PMIX_PARENT_ID, Value::of_proc(link::make_proc(job.parent_nspace, job.parent_rank)));
   return array(out);
+}
+
+Value to_value(const NameEntry& name) {
+  Infos out;
+  out.add("weft.key", text(name.key));
+  out.add(PMIX_NSPACE, text(name.nspace));
+  out.add(PMIX_RANK, Value::of_rank(name.rank));
+  out.add(PMIX_RANGE, Value::of(std::uint32_t{name.range}));
+  out.add(PMIX_PERSISTENCE, Value::of(std::uint32_t{name.persistence}));
+  out.add("weft.bytes", Value::of(name.bytes));
+  return array(out);
+}
+
+Value to_value(const RegionEntry& region) {
+  Infos out;
+  out.add("weft.region.name", text(region.name));
+  out.add("weft.used", Value::of(region.used));
+  out.add("weft.bytes", Value::of(region.size));
+  return array(out);
+}
+
+void add_memory(const NodeReport& report, Infos& out) {
+  Infos names, regions;
+  for (const auto& name : report.names) names.add("weft.name", to_value(name));
+  for (const auto& region : report.regions) regions.add("weft.region", to_value(region));
+  out.add("weft.published", array(names));
+  out.add("weft.published.count", Value::of(report.all_names));
+  out.add("weft.regions", array(regions));
+  out.add("weft.memory.server", Value::of(report.memory.server));
+  out.add("weft.memory.clients", Value::of(report.memory.clients));
 }
 
 Value to_value(const NodeEntry& node) {
@@ -83,6 +116,7 @@ Value to_value(const NodeEntry& node) {
   out.add("weft.age", Value::of(node.report.age_ms));
   out.add("weft.ranks", numbers(PMIX_UINT32, std::vector<std::uint32_t>(states.begin(), states.end())));
   out.add("weft.counters", numbers(PMIX_UINT64, node.report.counters));
+  add_memory(node.report, out);
   return array(out);
 }
 
@@ -91,6 +125,14 @@ Value to_value(const RankRun& run) {
   out.add(PMIX_NSPACE, text(run.nspace));
   if (run.first != PMIX_RANK_WILDCARD)
     out.add("weft.ranks", numbers(PMIX_UINT32, std::vector<std::uint32_t>{run.first, run.last}));
+  return array(out);
+}
+
+Value to_value(const GroupEntry& group, const char* name_key) {
+  Infos out, procs;
+  for (const auto& run : group.members) procs.add("weft.procs", to_value(run));
+  out.add(name_key, text(group.name));
+  out.add("weft.procs", array(procs));
   return array(out);
 }
 
@@ -130,17 +172,21 @@ Value to_value(const FenceReport& fence) {
 
 Result<data::Value> to_value(const ClusterReport& report) {
   try {
-    Infos out, nodes, jobs, fences, names;
+    Infos out, nodes, jobs, fences, names, groups, sets;
     for (const auto& node : report.nodes) nodes.add("weft.node", to_value(node));
     for (const auto& job : report.jobs) jobs.add("weft.job", to_value(job));
     for (const auto& fence : report.fences) fences.add("weft.fence", to_value(fence));
     for (const auto& count : counts_of({})) names.add("weft.counter", Value::of(count.name));
+    for (const auto& group : report.groups) groups.add("weft.group", to_value(group, PMIX_GROUP_ID));
+    for (const auto& set : report.sets) sets.add("weft.set", to_value(set, PMIX_PSET_NAME));
     out.add(PMIX_SERVER_NSPACE, text(report.nspace));
     out.add(PMIX_SERVER_RANK, Value::of_rank(report.asked));
     out.add(PMIX_NUM_NODES, Value::of(report.size));
     out.add("weft.nodes", array(nodes));
     out.add("weft.jobs", array(jobs));
     out.add("weft.fences", array(fences));
+    out.add("weft.groups", array(groups));
+    out.add("weft.sets", array(sets));
     out.add("weft.counter.names", array(names));
     return array(out);
   } catch (const std::bad_alloc&) {

@@ -38,7 +38,7 @@ bool may_open(const Requester& sender, const link::Frame& frame, const Request& 
   const auto bytes = frame.payload.size() / request.counted;
   const auto outcome = OpenRequests::is_silent(frame.tag)
                            ? Outcome::repeated
-                           : from.requests.take(sender.tag, bytes, room_of(from));
+                           : from.requests.take(frame.type, sender.tag, bytes, room_of(from));
   if (outcome == Outcome::taken) return true;
   if (outcome == Outcome::repeated) return from.close(), false;
   if (!std::exchange(from.was_told_of_limit, true))

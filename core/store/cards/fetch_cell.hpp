@@ -21,6 +21,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "transport/shm/wait.hpp"
 
@@ -64,6 +65,13 @@ class alignas(64) FetchCell {
     return static_cast<std::uint32_t>(answer >> 32) == number;
   }
   shm::WaitWord& waiting() noexcept { return waiting_; }
+  /// An observer: the rank of the last request, where it has no reply yet.
+  std::optional<std::uint32_t> awaited_rank() const noexcept {
+    const auto answered = answered_.load(std::memory_order_relaxed);  // a hint: both may move on
+    const auto asked = asked_.load(std::memory_order_relaxed);
+    if (asked >> 32 == 0 || asked >> 32 == answered >> 32) return std::nullopt;
+    return static_cast<std::uint32_t>(asked);
+  }
 
   /// The server.
   Request request() const noexcept {

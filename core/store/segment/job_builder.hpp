@@ -83,7 +83,7 @@ class JobWriter {
   void mark_exchanged() noexcept { remote_.mark_exchanged(); }
   /// local: below local_capacity. word: below (local_capacity + 63) / 64.
   shm::NoticeRing& ring(std::uint32_t local) noexcept { return rings_[local]; }
-  FetchCell& fetch_cell(std::uint32_t local) noexcept { return fetch_cells_[local]; }
+  FetchCell& fetch_cell(std::uint32_t local) const noexcept { return fetch_cells_[local]; }
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept { return dirty_[word]; }
   shm::Doorbell& doorbell() noexcept { return *doorbell_; }
 

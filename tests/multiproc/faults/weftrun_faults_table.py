@@ -110,7 +110,7 @@ KILLED = [
 STOPPED = [
     Row("SIGSTOP of a rank, then SIGCONT", RUNNING, 0, "-", "wait for it", 15, group="stopped", do="stop rank for a while",
         shapes=EVERYWHERE, succeeds=True),
-    Row("SIGSTOP of a rank", RUNNING, 124, "`--timeout`: how many ranks still ran. Without a limit the job waits; `WEFT_STUCK_AFTER` names it",
+    Row("SIGSTOP of a rank", RUNNING, 124, "`--timeout`: where ranks are, and how many still ran. Without a limit the job waits; `WEFT_STUCK_AFTER` names it",
         "wait for it; " + TERM, 15, group="stopped", do="stop rank", shapes=("one node", "virtual"), limit=3,
         words=("did not end within --timeout {limit} seconds: 4 of 4 ranks still ran",)),
     Row("SIGSTOP of a rank", ("launch",), "", "there are no ranks", "", ""),

@@ -2,6 +2,7 @@
 """Ranks that stop for a debugger, and daemons of debuggers beside them."""
 import os
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -96,6 +97,64 @@ class Debug(unittest.TestCase):
                         kill_quietly(job)
                     self.assertEqual((status, out.decode()), (0, "on\n" * 4))
                     self.assertEqual(tool.stdout.decode().splitlines(), [f"ready {name}", "table 4", "support 8", "ended PMIX_SUCCESS"])
+
+    def test_a_launcher_has_the_table_of_a_job_on_other_nodes(self):
+        job = start(*SHAPES["four nodes"], "--oversubscribe", "--stop-in-init", "-n", "4", CLIENT, "init", "say:on", "finalize")
+        try:
+            nspace = job.stderr.readline().decode().split(" of ")[1].split()[0]
+            self.assertNotEqual(server_of_ranks(job), job.pid)
+            tool = subprocess.run([CLIENT, f"tool:{job.pid}", f"target:{nspace}", "table", "release", "ended", "finalize"],
+                                  capture_output=True, timeout=WATCHDOG, check=True)
+            status, _, _ = finish(job)
+        finally:
+            kill_quietly(job)
+        self.assertEqual((status, tool.stdout.decode().splitlines()), (0, ["table 4", "ended PMIX_SUCCESS"]))
+
+    # ---- in daemons that stay
+
+    def in_a_service(self, use):
+        """Calls use(service, words that attach to it) on one node and on three."""
+        for nodes in (("-H", f"{socket.gethostname()}:8"), ("--virtual-nodes", "3:4")):
+            with self.subTest(nodes=nodes):
+                name = f"debug-{os.getpid()}"
+                service = start(f"--dvm={name}", *nodes)
+                try:
+                    self.assertTrue(service.stderr.readline(), "it is ready")
+                    use(service, (f"--attach={name}", "--oversubscribe"))
+                finally:
+                    run(f"--stop-dvm={name}")
+                    finish(service)
+                    kill_quietly(service)
+
+    def test_a_job_in_a_service_stops_where_its_options_say(self):
+        def use(service, attach):
+            for option, steps in (("--stop-in-init", ()), ("--stop-on-exec", ()), ("--stop-in-app", ("stop",))):
+                job = start(*attach, "--map-by", "node", option, "-n", "4", CLIENT, "init", *steps, "say:on", "finalize")
+                try:
+                    line = job.stderr.readline().decode()
+                    self.assertRegex(line, r"weftrun: all 4 ranks of \S+ .* for a debugger")
+                    nspace = line.split(" of ")[1].split()[0]
+                    tool = subprocess.run([CLIENT, f"tool:{server_of_ranks(service)}", f"target:{nspace}", "ready", "table", "release", "ended", "finalize"],
+                                          capture_output=True, timeout=WATCHDOG, check=True)
+                    status, out, _ = finish(job)
+                finally:
+                    kill_quietly(job)
+                self.assertEqual((status, out.decode()), (0, "on\n" * 4))
+                self.assertEqual(tool.stdout.decode().splitlines()[1:], ["table 4", "ended PMIX_SUCCESS"])
+        self.in_a_service(use)
+
+    def test_a_rank_in_a_service_debugs_a_job_with_daemons_beside_it(self):
+        def use(_, attach):
+            done = run(*attach, "-n", "1", CLIENT, "init", f"flag:{IN_INIT}", "program:4:init,say:on,finalize", "spawn", "ready",
+                       "at", "program:0:init,aimed,say:beside,finalize", f"app_flag:{DAEMONS}", f"app_number:{PER_NODE}=1", "spawn", "ended",
+                       "back", "release", "ended", "finalize")
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            lines = done.stdout.decode().splitlines()
+            self.assertEqual(lines.count("on"), 4)
+            self.assertGreaterEqual(lines.count("beside"), 1)
+            self.assertEqual([line for line in lines if line not in ("on", "beside")],
+                             ["spawn PMIX_SUCCESS", "ready pmix-init", "spawn PMIX_SUCCESS", "ended PMIX_SUCCESS", "ended PMIX_SUCCESS"])
+        self.in_a_service(use)
 
     def test_ranks_of_options(self):
         job = start("--oversubscribe", "--stop-in-init=0-1,3", "-n", "4", CLIENT, "init", "say:on", "finalize")

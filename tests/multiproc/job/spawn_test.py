@@ -236,7 +236,8 @@ class Spawn(Shapes):
                 self.assertEqual(finish(job)[0], 128 + signal.SIGTERM)
             finally:
                 kill_quietly(job)
-            lines = self.lines("--timeout", "2", *shape, CLIENT, "init", "only:0", *me("wait"), "spawn", "all", "finalize", status=124, error="--timeout")
+            lines = self.lines("--timeout", "2", *shape, CLIENT, "init", "only:0", *me("wait"), "spawn", "all", "finalize", status=124,
+                               error=r"(?s)weftrun: where ranks are of \S+\.1; \d runs?:\n.*--timeout")
             self.assertEqual(lines, ["spawn PMIX_SUCCESS 1"])
 
     def test_members_of_two_jobs_on_two_nodes_hear_of_each_other(self):

@@ -67,8 +67,9 @@ struct Options {
   std::optional<placement::RankBy> order;  ///< --rank-by
   job::InputTarget input;
   job::Pmi pmi = job::Pmi::automatic;
-  std::string output_directory;                    ///< empty: forward to weftrun's own standard streams
-  std::optional<std::chrono::milliseconds> limit;  ///< --timeout
+  std::string output_directory;                          ///< empty: forward to weftrun's own standard streams
+  std::optional<std::chrono::milliseconds> limit;        ///< --timeout
+  std::optional<std::chrono::milliseconds> stuck_after;  ///< --report-stuck
   bool report_bindings = false;
   io::OutputTags tags;
   bool merges_errors = false;     ///< --merge-stderr-to-stdout

@@ -168,10 +168,10 @@ job::InputTarget input_target(const std::string& text) {
   return {Kind::one, Rank{*rank}, is_pushed};
 }
 
-std::chrono::milliseconds time_limit(const std::string& text) {
+std::chrono::milliseconds time_limit(std::string_view option, const std::string& text) {
   constexpr double most = 1e9;  // some 30 years
   const auto limit = read_seconds(text, most);
-  if (!limit) refuse(fmt::format("--timeout '{}' is not a time; it is in seconds and above 0", text));
+  if (!limit) refuse(fmt::format("{} '{}' is not a time; it is in seconds and above 0", option, text));
   return *limit;
 }
 

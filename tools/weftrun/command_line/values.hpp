@@ -42,7 +42,7 @@ void read_display(const std::string& text, Options& options);
 /// --stop-...[=RANKS]: all (no text), none, or a list like 0-3,7.
 job::StoppedRanks stopped_ranks(std::string_view option, const std::string& text);
 job::InputTarget input_target(const std::string& text);
-std::chrono::milliseconds time_limit(const std::string& text);
+std::chrono::milliseconds time_limit(std::string_view option, const std::string& text);
 job::EnvironmentSetting environment_setting(const std::string& text);
 /// --mca NAME VALUE: the variable from which Open MPI reads that parameter.
 job::EnvironmentSetting open_mpi_parameter(const std::string& name, const std::string& value);

@@ -42,8 +42,8 @@ void JobRun::do_order(const jobs::Say& order) {
 void JobRun::do_order(const jobs::Announce& order) {
   server_->announce_job(order.code, launch_.nspace);
   if (order.code != PMIX_LAUNCH_COMPLETE) return;
-  all_started_ = Clock::now();
   input_->resume();
+  look_for_stuck();
   place_.watcher.on_job_launched(*this);
   tell_if_all_run();
 }
@@ -218,11 +218,12 @@ void JobRun::control(const job::ControlRequest& request, const std::vector<Rank>
 
 void JobRun::end_with(const JobRun& other) {
   if (!is_before_its_end()) return;  // that it ends already is no second signal
-  carry_out(
-      job_.raise(jobs::Event::end_signal, other.exit_code(), messages::ended_with(nspace(), other.nspace())));
+  carry_out(job_.raise(jobs::Event::end_signal, other.job_.exit_code(),
+                       messages::ended_with(nspace(), other.nspace())));
 }
 
 void JobRun::on_relayed_signal(int signal) {
+  if (signal == SIGQUIT) return report_places([] {});
   // Ranks are in process groups of their own, so the terminal did not stop them.
   send(signal == SIGTSTP ? SIGSTOP : signal);
   // Perhaps in the foreground now. Before the ranks there is no reader of the input.
@@ -231,6 +232,13 @@ void JobRun::on_relayed_signal(int signal) {
 
 void JobRun::on_time_up(std::chrono::milliseconds limit) {
   time_is_up_ = true;
+  if (job_.state() == jobs::State::running && !job_.ranks().running().empty())
+    report_places([this, limit] { end_for_time(limit); });
+  else
+    end_for_time(limit);
+}
+
+void JobRun::end_for_time(std::chrono::milliseconds limit) {
   const double seconds = std::chrono::duration<double>(limit).count();
   carry_out(job_.raise(jobs::Event::time_up, exit_status::timed_out,
                        is_starting() ? messages::timed_out_at_start(seconds)

@@ -15,6 +15,7 @@
 #include "tools/io/input/input.hpp"
 #include "tools/io/output.hpp"
 #include "tools/jobs/job.hpp"
+#include "tools/messages/place_messages.hpp"
 #include "tools/node/node.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/weftrun/command_line/options.hpp"
@@ -44,7 +45,6 @@ class JobRunWatcher {
 
 class JobRun final : cluster::FarRanksWatcher {
  public:
-  using Clock = std::chrono::steady_clock;
   /// What the process has for its jobs; outlives them.
   struct Place {
     asio::io_context& loop;
@@ -56,9 +56,8 @@ class JobRun final : cluster::FarRanksWatcher {
   JobRun(const Place& place, const Options& options, const Plan& plan, const JobName& name = {});
 
   // Set-up, in this order (job_run_setup.cpp). Each throws Stop.
-  void plan_here(node::Node& node);  ///< if some of its ranks are on this node
-  void register_with(host::Server& server);
-  void add_to(cluster::Cluster& cluster);  ///< if some are on others
+  /// node: null: weftrun has none. cluster: null: there are no other nodes.
+  void set_up(node::Node* node, host::Server& server, cluster::Cluster* cluster);
   /// Its standard input; and from now on its time runs.
   void begin();
   /// Starts its ranks; with other nodes when all daemons are connected. needs_contacts: some of these do not
@@ -67,11 +66,13 @@ class JobRun final : cluster::FarRanksWatcher {
 
   // What happens to the process.
   void on_end_signal(int signal);
+  /// SIGQUIT: the user asks where its ranks are; others are for these.
   void on_relayed_signal(int signal);
   void on_written();  ///< the terminal has written all that has come
   void on_reader_lost(job::Stream stream);
   void on_output_lost(const std::string& what, int error);
-  void on_time_up(std::chrono::milliseconds limit);  ///< its own time, or that of its start
+  /// Its own time, or that of its start: it ends, once its ranks' places are printed.
+  void on_time_up(std::chrono::milliseconds limit);
   /// ranks: those that are meant; none: all.
   void control(const job::ControlRequest& request, const std::vector<job::Rank>& ranks);
   /// A job that it is connected with is ended for that.
@@ -86,17 +87,17 @@ class JobRun final : cluster::FarRanksWatcher {
   const std::string& nspace() const noexcept { return launch_.nspace; }
   const placement::RankTable& table() const noexcept { return table_; }
   const job::App& app_of(job::Rank rank) const { return launch_.apps[table_.app_of(rank)]; }
-  bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
-  Clock::time_point all_started() const noexcept { return all_started_; }
-  int exit_code() const noexcept { return job_.exit_code(); }
-  bool has_run() const noexcept { return job_.all_run(); }  ///< all its ranks, at any time
-  void print_plan() const;                                  ///< for --verbose
-  void print_end() const;                                   ///< the same
+  const jobs::Job& job() const noexcept { return job_; }
+  void print_plan() const;  ///< for --verbose
+  void print_end() const;   ///< the same
 
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
                                  const channel::order::Launch& launch);
   io::Output::Settings output_settings(const Options& options, const JobName& name) const;
+  void plan_here(node::Node& node);
+  void register_with(host::Server& server);
+  bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
   bool has_ranks_here() const { return plan_.own && !table_.ranks_on(*plan_.own).empty(); }
   void start_own_ranks();
   void make_input();
@@ -107,6 +108,16 @@ class JobRun final : cluster::FarRanksWatcher {
     return job_.state() == jobs::State::starting || job_.state() == jobs::State::running;
   }
   void on_own_rank_ended(const job::RankEnd& ended);
+
+  void end_for_time(std::chrono::milliseconds limit);
+
+  // Where its ranks are (job_run_places.cpp).
+  using PlacesOnNodes = std::vector<messages::PlacesOnNode>;
+  using PlacesThen = std::function<void(const PlacesOnNodes& nodes)>;
+  void look_for_stuck();
+  void find_places(bool wants_stacks, PlacesThen then);
+  messages::PlacesOnNode places_on(std::uint32_t node, const std::optional<job::Places>& places) const;
+  void report_places(std::function<void()> then);
 
   // Reports of daemons (job_run_nodes.cpp).
   void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
@@ -141,9 +152,10 @@ class JobRun final : cluster::FarRanksWatcher {
 
   const Place place_;
   const Plan plan_;
-  const std::optional<std::chrono::milliseconds> limit_;  ///< --timeout
-  const bool goes_on_;                                    ///< --on-failure continue
-  const bool is_one_of_many_;                             ///< all nodes are to know it
+  const std::optional<std::chrono::milliseconds> limit_;        ///< --timeout
+  const std::optional<std::chrono::milliseconds> stuck_after_;  ///< --report-stuck
+  const bool goes_on_;                                          ///< --on-failure continue
+  const bool is_one_of_many_;                                   ///< all nodes are to know it
   const placement::RankTable table_;
   channel::order::Launch launch_;
   jobs::Job job_;
@@ -155,11 +167,10 @@ class JobRun final : cluster::FarRanksWatcher {
   cluster::FarRanks* far_ = nullptr;             // of cluster_; null: it runs on this node alone
   std::optional<io::PushedInput> pushed_input_;  // null: its input is weftrun's
   std::optional<io::Input> input_;
-  GraceTimer time_, grace_, hold_;
+  GraceTimer time_, grace_, hold_, stuck_;
   std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them
   std::string other_pmix_, other_pmix_host_;
-  bool time_is_up_ = false, is_told_ = false;
-  Clock::time_point all_started_;
+  bool time_is_up_ = false, is_told_ = false, is_stuck_ = false;
   /// For what comes later than this object.
   const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };

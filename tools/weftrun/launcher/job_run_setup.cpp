@@ -41,6 +41,7 @@ JobRun::JobRun(const Place& place, const Options& options, const Plan& plan, con
     : place_(place),
       plan_(plan),
       limit_(options.limit),
+      stuck_after_(options.stuck_after),
       goes_on_(options.on_failure == OnFailure::go_on),
       is_one_of_many_(name.number != 0),
       table_(plan_.distribution),
@@ -50,9 +51,18 @@ JobRun::JobRun(const Place& place, const Options& options, const Plan& plan, con
               [this](const std::string& file, int error) { on_output_lost(file, error); }),
       time_(place_.loop),
       grace_(place_.loop),
-      hold_(place_.loop) {
+      hold_(place_.loop),
+      stuck_(place_.loop) {
   for (std::uint32_t r = 0; r < table_.size(); ++r)
     if (table_.node_of(Rank{r}) != plan_.own) output_.prepare_far(Rank{r});
+}
+
+void JobRun::set_up(node::Node* node, host::Server& server, cluster::Cluster* cluster) {
+  if (node != nullptr) plan_here(*node);
+  register_with(server);
+  if (cluster == nullptr) return;
+  cluster_ = cluster;
+  far_ = &cluster->add({launch_.nspace, table_, goes_on_, is_one_of_many_}, *this);
 }
 
 void JobRun::plan_here(node::Node& node) {
@@ -78,11 +88,6 @@ void JobRun::register_with(host::Server& server) {
   host::take_launch_info(launch_.nspace,
                          host::gather_launch_info(launch_.nspace, launch_.apps, host::Servers::left_out));
   local_->register_with(server, launch_.pmi);
-}
-
-void JobRun::add_to(cluster::Cluster& cluster) {
-  cluster_ = &cluster;
-  far_ = &cluster.add({launch_.nspace, table_, goes_on_, is_one_of_many_}, *this);
 }
 
 void JobRun::begin() {

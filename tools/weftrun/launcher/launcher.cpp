@@ -62,11 +62,9 @@ void Launcher::set_up() {
   first_ = &jobs_.add_first(run_);
   GroundWatcher& watcher = *this;  // a base that emplace may not see
   ground_.emplace(Ground::Setup{loop_, spawner_, plan_, jobs_, watcher, release_, transport_});
-  if (auto* const node = ground_->node()) first_->plan_here(*node);
   ground_->start_server();
-  first_->register_with(ground_->server());
   ground_->prepare_daemons();
-  if (auto* const cluster = ground_->cluster()) first_->add_to(*cluster);
+  first_->set_up(ground_->node(), ground_->server(), ground_->cluster());
 }
 
 /// With daemons weftrun itself is not stopped: a launcher that does not answer would be lost to them.
@@ -82,7 +80,7 @@ void Launcher::on_all_connected() {
 /// For a terminal only: a pipe or a file gets what has happened, not what has not yet.
 void Launcher::show_progress(std::chrono::seconds after) {
   progress_.start(after, [this] {
-    if (!first_->is_starting()) return;
+    if (first_->job().state() != jobs::State::starting) return;
     const std::chrono::duration<double> waited = Clock::now() - served_;
     const auto now = ground_->cluster()->progress();
     run_->console().print_result(
@@ -123,7 +121,7 @@ void Launcher::print_times() {
   };
   run_->console().print_detail(
       fmt::format("server ready after {:.1f} ms, ranks started after {:.1f} ms, all over after {:.1f} ms",
-                  since(served_), since(first_->all_started()), since(Clock::now())));
+                  since(served_), since(started_), since(Clock::now())));
 }
 
 }  // namespace weft::weftrun

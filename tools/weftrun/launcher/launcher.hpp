@@ -40,7 +40,7 @@ class Launcher final : GroundWatcher, RunningJobsWatcher {
   void on_detail(const std::string& text) override;
   void on_unused_node_lost(const std::string& line) override;
   void on_all_exited() override;
-  void on_run_launched(UserRun&, const JobRun&) override {}
+  void on_run_launched(UserRun&, const JobRun&) override { started_ = Clock::now(); }
   std::shared_ptr<UserRun> run_of_tools() override { return run_; }
   void on_nodes_added() override {}
   void on_run_ending(UserRun& run) override;
@@ -63,7 +63,7 @@ class Launcher final : GroundWatcher, RunningJobsWatcher {
   int exit_code_ = 0;
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begun_ = Clock::now();
-  Clock::time_point served_;
+  Clock::time_point served_, started_;
 };
 
 }  // namespace weft::weftrun

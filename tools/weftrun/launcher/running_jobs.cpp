@@ -42,7 +42,9 @@ RunningJobs::RunningJobs(const Place& place)
         for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].job->on_written();
       }) {}
 
+/// Its start tells the nodes of each other.
 JobRun& RunningJobs::add_first(std::shared_ptr<UserRun> run) {
+  has_new_nodes_ = false;
   auto& entry = jobs_.emplace_back();
   JobRunWatcher& watcher = *this;  // a base that make_unique may not see
   entry.job = std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, run->options(),
@@ -214,6 +216,7 @@ Options RunningJobs::options_for(const job::SpawnRequest& request, const UserRun
     options.limit = std::clamp(options.limit.value_or(left), std::chrono::milliseconds(1),
                                std::max(left, std::chrono::milliseconds(1)));
   }
+  options.stuck_after = of_run.stuck_after;
   options.tags.job = fmt::format("{}.", last_number_ + 1);
   if (options.output_directory.empty() && !of_run.output_directory.empty())
     options.output_directory = fmt::format("{}/job.{}", of_run.output_directory, last_number_ + 1);
@@ -277,9 +280,7 @@ RunningJobs::Entry RunningJobs::make(const std::shared_ptr<UserRun>& run, const 
   auto job =
       std::make_unique<JobRun>(JobRun::Place{place_.loop, *run, watcher, streams_}, options, plan, name);
   try {
-    if (node_ != nullptr) job->plan_here(*node_);
-    job->register_with(*server_);
-    if (cluster_ != nullptr) job->add_to(*cluster_);
+    job->set_up(node_, *server_, cluster_);
     job->begin();
   } catch (const Stop&) {
     job->leave();
@@ -299,7 +300,7 @@ void RunningJobs::limit_start(Entry& entry, std::chrono::seconds time) {
   entry.start_limit = std::make_unique<GraceTimer>(place_.loop);
   entry.start_limit->start(time, [this, time, nspace = entry.job->nspace()] {
     auto* const job = job_named(nspace);
-    if (job != nullptr && !job->has_run()) job->on_time_up(time);
+    if (job != nullptr && !job->job().all_run()) job->on_time_up(time);
   });
 }
 
@@ -386,17 +387,17 @@ void RunningJobs::on_job_over(JobRun& job) {
   const auto run = entry.run;
   // A job of short programs may be over before all nodes know of it.
   if (const auto reply = std::exchange(entry.reply, {}))
-    reply(job.has_run() ? job::Result{PMIX_SUCCESS, job.nspace()}
-                        : job::Result{status_of_start(job.exit_code()), {}});
-  if (entry.parent && job.has_run() && !entry.is_controlled && !entry.are_daemons)
-    run->take_failure(job.exit_code());
+    reply(job.job().all_run() ? job::Result{PMIX_SUCCESS, job.nspace()}
+                              : job::Result{status_of_start(job.job().exit_code()), {}});
+  if (entry.parent && job.job().all_run() && !entry.is_controlled && !entry.are_daemons)
+    run->take_failure(job.job().exit_code());
   entry.is_over = true;
   int exit_code = run->first_failure();
   bool are_all = true;
   for (const auto& other : jobs_) {
     if (other.run != run) continue;
     are_all = are_all && other.is_over;
-    if (!other.parent && other.job->exit_code() != 0) exit_code = other.job->exit_code();
+    if (!other.parent && other.job->job().exit_code() != 0) exit_code = other.job->job().exit_code();
   }
   if (are_all) return place_.watcher.on_run_over(*run, exit_code);
   // Not inside a call of the job.

@@ -135,7 +135,7 @@ class RunningJobs final : public UserRunWatcher, JobRunWatcher {
   std::vector<Entry> jobs_;                            ///< of a run: the user's is the first
   std::multiset<std::vector<std::string>> connected_;  ///< namespaces of each PMIx_Connect
   std::vector<Waiting> waiting_;                       ///< for nodes that have come to know all jobs
-  bool has_new_nodes_ = false;                         ///< the others do not know them yet
+  bool has_new_nodes_ = true;                          ///< the others do not know them yet
   std::uint32_t last_number_ = 0;
 };
 

@@ -18,7 +18,7 @@ SignalWatch::SignalWatch(asio::io_context& loop, Events events)
     : events_(std::move(events)), end_signals_(loop), relayed_signals_(loop) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
     if (!is_ignored(signal)) end_signals_.add(signal);
-  for (const int signal : {SIGUSR1, SIGUSR2, SIGURG, SIGTSTP, SIGCONT})
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGURG, SIGTSTP, SIGCONT, SIGQUIT})
     if (!is_ignored(signal)) relayed_signals_.add(signal);
   await_end_signal();
   await_relayed_signal();

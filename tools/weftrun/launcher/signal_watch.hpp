@@ -11,8 +11,9 @@ namespace weft::weftrun {
 class SignalWatch {
  public:
   struct Events {
-    std::function<void(int signal)> end;    ///< SIGINT, SIGTERM, SIGHUP
-    std::function<void(int signal)> relay;  ///< SIGUSR1, SIGUSR2, SIGURG, SIGTSTP, SIGCONT
+    std::function<void(int signal)> end;  ///< SIGINT, SIGTERM, SIGHUP
+    /// SIGUSR1, SIGUSR2, SIGURG, SIGTSTP, SIGCONT; and SIGQUIT, with which a user asks where ranks are.
+    std::function<void(int signal)> relay;
   };
   /// Signals that are ignored when this is constructed stay ignored: nohup stays in force. The events come on
   /// the loop.

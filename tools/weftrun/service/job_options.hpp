@@ -31,18 +31,20 @@ struct JobOptions {
   Options options;
   // What the fields of an app leave to launch information, and what is no number.
   std::vector<std::vector<job::EnvironmentSetting>> settings;  ///< one list an app
-  std::optional<std::int64_t> limit_ms;
+  std::optional<std::int64_t> limit_ms, stuck_ms;
 
   static JobOptions of(Options from) {
     JobOptions out;
     for (auto& app : from.apps) out.settings.push_back(std::exchange(app.settings, {}));
     if (from.limit) out.limit_ms = from.limit->count();
+    if (from.stuck_after) out.stuck_ms = from.stuck_after->count();
     out.options = std::move(from);
     return out;
   }
   Options take() && {
     for (std::size_t a = 0; a < settings.size(); ++a) options.apps[a].settings = std::move(settings[a]);
     if (limit_ms) options.limit = std::chrono::milliseconds(*limit_ms);
+    if (stuck_ms) options.stuck_after = std::chrono::milliseconds(*stuck_ms);
     return std::move(options);
   }
 };
@@ -52,7 +54,7 @@ void fields(Archive& archive, JobOptions& job) {
   auto& o = job.options;
   archive(o.apps, o.own_hosts, o.on_failure, o.oversubscribe, o.mapping, o.sets_openmp, o.processors,
           o.per_node, o.order, o.input, o.pmi, o.output_directory, o.report_bindings, o.tags, o.merges_errors,
-          o.pseudo_terminals, o.quiet, o.verbose, o.added_hosts, job.settings, job.limit_ms);
+          o.pseudo_terminals, o.quiet, o.verbose, o.added_hosts, job.settings, job.limit_ms, job.stuck_ms);
 }
 
 inline bool is_valid(const JobOptions& job) noexcept {
@@ -70,7 +72,7 @@ inline bool is_valid(const JobOptions& job) noexcept {
          o.mapping.map <= job::MapBy::socket && o.mapping.cores_each <= placement::most_processors &&
          o.order.value_or(placement::RankBy::slot) <= placement::RankBy::node &&
          o.per_node.value_or(1) != 0 && o.input.kind <= job::InputTarget::Kind::none &&
-         o.pmi <= job::Pmi::never && job.limit_ms.value_or(1) > 0;
+         o.pmi <= job::Pmi::never && job.limit_ms.value_or(1) > 0 && job.stuck_ms.value_or(1) > 0;
 }
 
 }  // namespace weft::weftrun::service

@@ -26,7 +26,8 @@ bool is_end_signal(int number) noexcept {
   return number == SIGINT || number == SIGTERM || number == SIGHUP;
 }
 bool is_relayed(int number) noexcept {
-  return number == SIGUSR1 || number == SIGUSR2 || number == SIGURG || number == SIGTSTP || number == SIGCONT;
+  return number == SIGUSR1 || number == SIGUSR2 || number == SIGURG || number == SIGTSTP ||
+         number == SIGCONT || number == SIGQUIT;
 }
 
 std::uint32_t ranks_of(const Options& options) noexcept {

@@ -49,7 +49,8 @@ int Service::run() {
   ground_->start_server();
   ground_->prepare_daemons();
   held.restore_dispositions();
-  signals_.emplace(loop_, SignalWatch::Events{[this](int) { close(); }, [](int) {}});
+  signals_.emplace(loop_, SignalWatch::Events{[this](int) { close(); },
+                                              [this](int signal) { on_relayed_signal(signal); }});
   held.release();
   if (auto* const cluster = ground_->cluster())
     cluster->start();
@@ -65,6 +66,13 @@ void Service::on_all_connected() {
   console_.print_result(messages::service_ready(options_.service.name, plan_.all_nodes(), plan_.universe));
   ready_();
   served_.open();
+}
+
+/// Of the signals for jobs one has a meaning for all: where their ranks are, each user is told.
+void Service::on_relayed_signal(int signal) {
+  if (signal != SIGQUIT) return;
+  for (const auto& job : served_.list())
+    if (job.state != JobState::ended) served_.signal(job.id, signal);
 }
 
 // ---- attachers

@@ -44,6 +44,7 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
   // Attachers.
   void welcome(base::Fd socket);
   void take(std::uint64_t visitor, Link::Message message);
+  void on_relayed_signal(int signal);
   bool take_run(std::uint64_t visitor, Link::Message message);
   void dismiss_visitor(std::uint64_t visitor);
   template <class Message>

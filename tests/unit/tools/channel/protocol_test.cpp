@@ -51,6 +51,15 @@ job::SpawnRequest a_spawn() {
   return request;
 }
 
+job::Places some_places() {
+  using Phase = job::Place::Phase;
+  return {{{Rank{1}, 17, Phase::connected, "PMIx_Fence of all ranks", "PMIx_Get", 1ULL << 33,
+            "sleeps in futex", 1},
+           {Rank{2}, 18, Phase::gone, "", "", 0, "", 0}},
+          {"#0 poll\n#1 main"},
+          "gdb: no"};
+}
+
 /// One message of every kind, as bytes.
 std::vector<std::string> one_of_each() {
   return {
@@ -74,7 +83,9 @@ std::vector<std::string> one_of_each() {
       encode(report::Spawn{7, a_spawn()}),
       encode(report::Control{8, {{"j", Rank{1}}, job::ControlRequest::What::kill, 9, {{"k", {Rank{2}}}}}}),
       encode(report::Connected{{"j", "j.1"}, false}),
-      encode(order::Outcome{7, {-190, "j.1"}})};
+      encode(order::Outcome{7, {-190, "j.1"}}),
+      encode(order::FindPlaces{"j", 3, false}),
+      encode(report::PlacesHere{"j", 3, some_places()})};
 }
 
 /// A message that is read must be written as the same bytes again.
@@ -97,7 +108,7 @@ std::size_t readable_as_any(const std::string& bytes) {
                         order::Leave, report::Hello, report::Started, report::Unreachable, report::Output,
                         report::Ended, report::ConnectedLate, report::Aborted, report::InputUnwanted,
                         report::Settled, report::HeldHere, report::PeerLost, report::Spawn, report::Connected,
-                        report::Control, order::Outcome>(bytes);
+                        report::Control, order::Outcome, order::FindPlaces, report::PlacesHere>(bytes);
 }
 
 TEST(Protocol, every_message_survives) {
@@ -113,6 +124,12 @@ TEST(Protocol, every_message_survives) {
   EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{"j", {Rank{2}, -1, "why", {}}}))->request.status,
             -1);
   EXPECT_EQ(decode<report::Settled>(encode(report::Settled{"j", "/x"}))->other_pmix, "/x");
+}
+
+TEST(Protocol, a_place_names_a_stack_that_is_there) {
+  auto places = some_places();
+  places.ranks[1].stack = 2;
+  EXPECT_FALSE(decode<report::PlacesHere>(encode(report::PlacesHere{"j", 3, places})));
 }
 
 TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {

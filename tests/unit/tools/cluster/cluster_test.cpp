@@ -251,6 +251,41 @@ TEST_F(ClusterTest, two_at_a_time_end_each_by_itself) {
   end(slow);
 }
 
+TEST_F(ClusterTest, the_places_of_ranks_come_from_each_node_that_answers) {
+  JobRun run(*cluster, name(0), "2;slot@0:2x2", {"/bin/sleep", "1000"});
+  run.launch(*cluster);
+  run_until([&] { return run.started.size() == 2; });
+  std::vector<FarRanks::NodePlaces> found;
+  const auto find = [&](std::chrono::milliseconds limit) {
+    found.clear();
+    run.far->find_places(false, limit,
+                         [&](std::vector<FarRanks::NodePlaces> places) { found = std::move(places); });
+    run_until([&] { return !found.empty(); });
+  };
+  find(std::chrono::seconds(50));
+  ASSERT_EQ(found.size(), 2u);
+  std::set<Rank> ranks;
+  for (const auto& node : found) {
+    ASSERT_TRUE(node.places);
+    for (const auto& place : node.places->ranks) {
+      EXPECT_GT(place.pid, 0);
+      EXPECT_EQ(place.phase, job::Place::Phase::not_begun);
+      EXPECT_EQ(place.stack, 0u);
+      ranks.insert(place.rank);
+    }
+  }
+  EXPECT_EQ(ranks.size(), 4u);
+  ::kill(daemons[1], SIGSTOP);
+  find(std::chrono::seconds(1));
+  ::kill(daemons[1], SIGCONT);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(
+      std::count_if(found.begin(), found.end(), [](const auto& node) { return node.places.has_value(); }), 1);
+  run.far->signal(SIGKILL);
+  run_until([&] { return run.settled.size() == 2; });
+  end(run);
+}
+
 TEST_F(ClusterTest, a_lost_node_ends_the_jobs_that_have_ranks_there_and_no_other) {
   JobRun here(*cluster, name(1), "2;slot@0:1x2,1x0", {"/bin/sleep", "100"});
   JobRun there(*cluster, name(2), "2;slot@0:1x0,1x2", {"/bin/sleep", "100"});

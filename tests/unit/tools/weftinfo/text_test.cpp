@@ -2,6 +2,7 @@
 #include "tools/weftinfo/text.hpp"
 
 #include <gtest/gtest.h>
+#include <pmix_common.h>
 
 namespace weft::weftinfo {
 namespace {
@@ -41,6 +42,60 @@ TEST(Text, of_a_cluster) {
       "ranks 1 of 3 nodes\n"
       "  missing on beta: 2-3 (rank 2 not in PMIx_Init yet, rank 3 pid 77 gone)\n"
       "  nothing is known of the ranks on gamma\n");
+}
+
+Cluster with_more() {
+  auto out = sample();
+  out.fences.clear();
+  out.jobs.push_back({"job.1", 2, 1, {0, 2, 0, 0}, 0, "job", 3});
+  out.groups = {{"g", {{"job", false, 0, 1}, {"job.1", true, 0, 0}}}};
+  out.sets = {{"left", {{"job", false, 0, 2}}}};
+  out.nodes[0].names = {{"port", "job", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, 12}};
+  out.nodes[0].all_names = 30;
+  out.nodes[1].names = {{"a.port", "job", 2, PMIX_RANGE_LOCAL, PMIX_PERSIST_FIRST_READ, 1}};
+  out.nodes[1].all_names = 1;
+  out.nodes[0].regions = {{"cards", 100, 16 << 20}, {"boards", 0, 0}};
+  out.nodes[0].server_kib = 2048;
+  out.nodes[0].clients_kib = 1;
+  return out;
+}
+
+TEST(Text, of_groups_sets_names_and_children) {
+  const auto text = text_of(with_more());
+  const auto begin = text.find("job job.1");
+  ASSERT_NE(begin, std::string::npos) << text;
+  EXPECT_EQ(text.substr(begin),
+            "job job.1: 2 ranks on 1 node, spawned by rank 3 of job: 2 connected; 0 fences of all ranks "
+            "ended\n"
+            "no process waits in a fence\n"
+            "group g: job ranks 0-1, job.1\n"
+            "process set left: job ranks 0-2\n"
+            "31 published names:\n"
+            "  a.port by rank 2 of job: 1 byte, range local, persistence first read\n"
+            "  port by rank 1 of job: 12 bytes, range session, persistence application\n"
+            "  and 29 more\n");
+}
+
+TEST(Text, of_memory) {
+  EXPECT_EQ(memory_of(with_more()),
+            "memory now, of the segment what is used of its addresses:\n"
+            "  alpha: server 2.0 MiB, ranks 1.0 KiB; of the segment:\n"
+            "    cards                       100 B of 16.0 MiB\n"
+            "    boards                        0 B of 0 B\n");
+  EXPECT_EQ(memory_of(sample()), "");
+}
+
+TEST(JsonText, of_groups_sets_names_and_children) {
+  const auto json = json_of(with_more());
+  for (const auto* part :
+       {"\"parent\": {\"namespace\": \"job\", \"rank\": 3}",
+        "\"groups\": [{\"name\": \"g\", \"procs\": [{\"namespace\": \"job\", \"first\": 0, "
+        "\"last\": 1}, {\"namespace\": \"job.1\"}]}]",
+        "\"sets\": [{\"name\": \"left\"", "\"published_count\": 30",
+        "{\"key\": \"port\", \"namespace\": \"job\", \"rank\": 1, \"range\": \"session\", "
+        "\"persistence\": \"application\", \"bytes\": 12}",
+        "{\"region\": \"cards\", \"used\": 100, \"size\": 16777216}"})
+    EXPECT_NE(json.find(part), std::string::npos) << part << json;
 }
 
 TEST(Text, of_a_fence_of_several_jobs) {

@@ -217,20 +217,23 @@ TEST_F(Messages, of_a_tag_that_is_open_end_the_connection) {
 TEST(OpenRequests, are_counted_until_their_reply) {
   using Outcome = OpenRequests::Outcome;
   OpenRequests open;
-  EXPECT_EQ(open.take(1, 5000, 1000), Outcome::taken) << "one alone may be longer";
-  EXPECT_EQ(open.take(2, 1, 1000), Outcome::full);
-  EXPECT_EQ(open.take(1, 1, 1000), Outcome::repeated);
+  EXPECT_EQ(open.take(MessageType::get, 1, 5000, 1000), Outcome::taken) << "one alone may be longer";
+  EXPECT_EQ(open.take(MessageType::get, 2, 1, 1000), Outcome::full);
+  EXPECT_EQ(open.take(MessageType::get, 1, 1, 1000), Outcome::repeated);
+  EXPECT_FALSE(open.last());
   open.give_back(1);
   open.give_back(1);
+  ASSERT_TRUE(open.last());
+  EXPECT_EQ(open.last()->type, MessageType::get);
   EXPECT_EQ(open.bytes(), 0u);
-  EXPECT_EQ(open.take(3, 400, 1000), Outcome::taken);
-  EXPECT_EQ(open.take(4, 600, 1000), Outcome::taken);
-  EXPECT_EQ(open.take(5, 1, 1000), Outcome::full);
+  EXPECT_EQ(open.take(MessageType::get, 3, 400, 1000), Outcome::taken);
+  EXPECT_EQ(open.take(MessageType::get, 4, 600, 1000), Outcome::taken);
+  EXPECT_EQ(open.take(MessageType::get, 5, 1, 1000), Outcome::full);
   open.give_back(4);
-  EXPECT_EQ(open.take(5, 600, 1000), Outcome::taken);
+  EXPECT_EQ(open.take(MessageType::get, 5, 600, 1000), Outcome::taken);
   for (std::uint64_t tag = 10; tag < 10 + OpenRequests::most - 2; ++tag)
-    EXPECT_EQ(open.take(tag, 0, 1000), Outcome::taken);
-  EXPECT_EQ(open.take(9, 0, 1000), Outcome::full);
+    EXPECT_EQ(open.take(MessageType::get, tag, 0, 1000), Outcome::taken);
+  EXPECT_EQ(open.take(MessageType::get, 9, 0, 1000), Outcome::full);
   EXPECT_EQ(open.count(), OpenRequests::most);
 }
 

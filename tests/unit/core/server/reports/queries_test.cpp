@@ -97,7 +97,7 @@ TEST_F(QueriesTest, namespaces_are_told_with_what_runs_in_them) {
 TEST_F(QueriesTest, namespaces_of_other_nodes_are_told_by_name) {
   const Processes processes(rooms->jobs, cluster);
   const QueryKeys keys(rooms->jobs, rooms->own_report, rooms->host_attributes, processes, rooms->process_sets,
-                       rooms->groups.table(), cluster);
+                       rooms->groups.table(), cluster, rooms->calls);
   Gathered gathered;
   gathered.report.emplace().jobs = {{"job", 3, 2, {}, 0}, {"elsewhere", 2, 1, {}, 0}};
   const auto told = [&](const data::Infos& qualifiers) {
@@ -110,6 +110,38 @@ TEST_F(QueriesTest, namespaces_of_other_nodes_are_told_by_name) {
   EXPECT_EQ(told(with(PMIX_NSPACE, data::Value::of("elsewhere"))), (Lines{{"elsewhere", ""}}));
   EXPECT_EQ(told(with(PMIX_QUERY_LOCAL_ONLY, data::Value::of(true))), (Lines{{"job", ""}}));
   EXPECT_EQ(told(with(PMIX_NSPACE, data::Value::of("nowhere"))), (Lines{{"none", ""}}));
+}
+
+TEST_F(QueriesTest, processes_of_other_nodes_are_told_by_their_servers) {
+  const Processes processes(rooms->jobs, cluster);
+  const QueryKeys keys(rooms->jobs, rooms->own_report, rooms->host_attributes, processes, rooms->process_sets,
+                       rooms->groups.table(), cluster, rooms->calls);
+  Gathered gathered;
+  gathered.tables["elsewhere"] = {{0, 17, PMIX_PROC_STATE_CONNECTED, 1, "a", "./p"},
+                                  {1, 18, PMIX_PROC_STATE_CONNECTED, 2, "b", "./p"}};
+  gathered.tables["nowhere"] = {};
+  const auto hosts = [&](data::Infos qualifiers) {
+    std::vector<std::string> out;
+    const auto scope = QueryScope::parse(qualifiers, proc(1));
+    const auto value = keys.answer(PMIX_QUERY_PROC_TABLE, *scope, gathered);
+    if (!value) return std::vector<std::string>{"none"};
+    for (const auto& info : data::elements_of<pmix_proc_info_t>(value->get(), PMIX_PROC_INFO)) {
+      EXPECT_EQ(info.pid, 17 + static_cast<pid_t>(info.proc.rank));
+      EXPECT_STREQ(info.executable_name, "./p");
+      out.emplace_back(info.hostname);
+    }
+    return out;
+  };
+  const auto named = [](const char* nspace) { return with(PMIX_NSPACE, data::Value::of(nspace)); };
+  EXPECT_EQ(hosts(named("elsewhere")), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(hosts(named("nowhere")), (std::vector<std::string>{"none"}));
+  auto of_b = named("elsewhere");
+  of_b.add(PMIX_HOSTNAME, data::Value::of("b"));
+  EXPECT_EQ(hosts(std::move(of_b)), (std::vector<std::string>{"b"}));
+  auto of_node = named("elsewhere");
+  of_node.add(PMIX_NODEID, data::Value::of(std::uint32_t{1}));
+  EXPECT_EQ(hosts(std::move(of_node)), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(ask({PMIX_QUERY_PROC_TABLE}, named("nowhere")).status, PMIX_ERR_NOT_FOUND);
 }
 
 TEST_F(QueriesTest, the_uri_of_the_server_is_there_for_tools_too) {

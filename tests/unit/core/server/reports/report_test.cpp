@@ -40,6 +40,12 @@ NodeReport sample() {
   out.fences.back().age_ms = 5;
   out.fences.back().collects = true;
   for (std::size_t i = 0; i < out.counters.size(); ++i) out.counters[i] = i + 1;
+  out.jobs.push_back({"job.1", 1, 1, {}, 0, "job", 2});
+  out.groups = {{"g", {{"job", 0, 1}}}};
+  out.sets = {{"s", {{"job", 0, 2}}}};
+  out.names = {{"port", "job", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, 12}};
+  out.all_names = 300;
+  out.regions = {{"cards", 100, 1000}};
   return out;
 }
 

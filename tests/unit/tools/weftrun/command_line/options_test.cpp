@@ -59,6 +59,12 @@ TEST(CommandLine, settings) {
   EXPECT_EQ(app.argv, (Words{"p", "-x", "D"}));
 }
 
+TEST(CommandLine, ranks_that_are_stuck_are_looked_for_after_a_time) {
+  EXPECT_FALSE(parse_options({"p"}).stuck_after);
+  EXPECT_EQ(parse_options({"--report-stuck", "p"}).stuck_after, std::chrono::seconds(60));
+  EXPECT_EQ(parse_options({"--report-stuck=0.5", "p"}).stuck_after, std::chrono::milliseconds(500));
+}
+
 TEST(CommandLine, several_programs) {
   const Options options = parse_options(
       {"--timeout", "1.5", "-n", "2", "a", "x", ":", "-n", "3", "-x", "V=1", "--wdir", "/", "b"});

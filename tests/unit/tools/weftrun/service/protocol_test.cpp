@@ -11,11 +11,33 @@ namespace weft::weftrun::service {
 namespace {
 
 service::Run sample() {
-  auto options =
-      parse_options({"--attach", "-x",   "A=1",       "-n",   "2",         "--wdir", "/tmp",
-                     "--map-by", "node", "--bind-to", "core", "--timeout", "3",      "--tag-output",
-                     "-H",       "a:2",  "first",     "-v",   ":",         "-n",     "3",
-                     "-H",       "b",    "-x",        "B",    "second"});
+  auto options = parse_options({"--attach",
+                                "-x",
+                                "A=1",
+                                "-n",
+                                "2",
+                                "--wdir",
+                                "/tmp",
+                                "--map-by",
+                                "node",
+                                "--bind-to",
+                                "core",
+                                "--timeout",
+                                "3",
+                                "--report-stuck=9",
+                                "--tag-output",
+                                "-H",
+                                "a:2",
+                                "first",
+                                "-v",
+                                ":",
+                                "-n",
+                                "3",
+                                "-H",
+                                "b",
+                                "-x",
+                                "B",
+                                "second"});
   service::Run run;
   run.options = JobOptions::of(std::move(options));
   run.surroundings = {{"PATH=/bin", "X="}, "/home"};
@@ -39,6 +61,7 @@ TEST(ServiceProtocolTest, a_job_arrives_as_it_was_given) {
   EXPECT_FALSE(options.apps[1].settings[0].value);
   EXPECT_EQ(options.own_hosts[1], std::vector<std::string>{"b"});
   EXPECT_EQ(options.limit, std::chrono::seconds(3));
+  EXPECT_EQ(options.stuck_after, std::chrono::seconds(9));
   EXPECT_EQ(options.mapping.map, job::MapBy::node);
   EXPECT_EQ(options.mapping.bind, job::BindTo::core);
   EXPECT_TRUE(options.tags.rank);
@@ -73,11 +96,11 @@ TEST(ServiceProtocolTest, damaged_bytes_are_refused_or_make_a_job) {
 }
 
 TEST(ServiceProtocolTest, no_header_asks_for_more_than_there_may_be) {
-  for (const Header wrong :
-       {Header{2, MessageType::run, 0}, Header{1, MessageType(static_cast<int>(last_type) + 1), 0},
-        Header{1, MessageType::run, most_bytes + 1}})
+  for (const Header wrong : {Header{Header::current + 1, MessageType::run, 0},
+                             Header{Header::current, MessageType(static_cast<int>(last_type) + 1), 0},
+                             Header{Header::current, MessageType::run, most_bytes + 1}})
     EXPECT_FALSE(base::decode<Header>(base::encode(wrong)));
-  EXPECT_TRUE(base::decode<Header>(base::encode(Header{1, MessageType::run, most_bytes})));
+  EXPECT_TRUE(base::decode<Header>(base::encode(Header{Header::current, MessageType::run, most_bytes})));
 }
 
 }  // namespace
