@@ -75,6 +75,7 @@ static void one_session(int wanted) {
   WORKS(MPI_Comm_create_from_group(world, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
   ranks_meet(comm);
   half_meets(world);
+  CHECK(sum_of_ones(comm) == size);  // the ranks end together
   WORKS(MPI_Comm_free(&comm));
   WORKS(MPI_Group_free(&world));
   WORKS(MPI_Session_finalize(&session));

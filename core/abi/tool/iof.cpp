@@ -33,7 +33,9 @@ class Sink final : public weft::client::Outputs::Sink {
     if (cbfunc == nullptr) return {};
     return [cbfunc](Output output) {
       auto& bytes = output.bytes;
-      pmix_byte_object_t payload{reinterpret_cast<char*>(bytes.data()), bytes.size()};
+      // Observed: Python's module pmix takes the bytes for a C string, also the none at the end of a stream.
+      bytes.push_back(std::byte{0});
+      pmix_byte_object_t payload{reinterpret_cast<char*>(bytes.data()), bytes.size() - 1};
       cbfunc(output.handle, output.channel, &output.source, &payload, output.infos.data(),
              output.infos.size());
     };

@@ -84,11 +84,13 @@ void ServerEvents::unsubscribe(std::size_t handler) {
     (void)connection_.send(MessageType::unsubscribe, link::encode(link::Unsubscribe{std::move(*unwanted)}));
 }
 
+/// The call ends before its handlers run: the caller may hold a lock that a handler takes, as Python's module
+/// pmix holds the interpreter's.
 void ServerEvents::notify_here(events::Event event, Done done) {
   events::stamp(event);
   auto shared = std::make_shared<events::Event>(std::move(event));
-  connection_.run_later([this, shared] { handlers_.deliver(std::move(*shared)); });
   connection_.run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+  connection_.run_later([this, shared] { handlers_.deliver(std::move(*shared)); });
 }
 
 void ServerEvents::notify(events::Event event, Done done) {

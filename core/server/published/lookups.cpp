@@ -53,7 +53,7 @@ Lookups::Ref Lookups::read(const Requester& from, const link::Lookup& message, p
                                                    .waits = wanted.value_or(0) != 0});
   const auto& connection = *from.connection;
   out->looker = {connection.proc, places_.self(), connection.uid, connection.gid, PMIX_RANGE_SESSION, {}};
-  status = read_range(infos, out->looker.range, out->looker.custom);
+  status = read_range(infos, out->looker);
   if (!wanted || !timeout || message.keys.empty()) status = PMIX_ERR_BAD_PARAM;
   for (const auto& key : message.keys) {
     if (key.empty() || key.size() > PMIX_MAX_KEYLEN) status = PMIX_ERR_BAD_PARAM;

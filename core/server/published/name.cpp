@@ -200,4 +200,12 @@ pmix_status_t read_publication(const data::Infos& infos, Publication& out) {
   return is_list && read_access(list, out) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
+pmix_status_t read_range(const data::Infos& infos, Looker& looker) {
+  const auto* info = infos.find(PMIX_RANGE);
+  std::uint8_t said = PMIX_RANGE_UNDEF;
+  const bool has_no_name =
+      info != nullptr && read_byte(info->value, PMIX_DATA_RANGE, said) && !is_range(said);
+  return has_no_name ? PMIX_SUCCESS : read_range(infos, looker.range, looker.custom);
+}
+
 }  // namespace weft::server

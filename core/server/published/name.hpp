@@ -97,5 +97,8 @@ pmix_status_t read_publication(const data::Infos& infos, Publication& out);
 /// PMIX_RANGE, and PMIX_EVENT_CUSTOM_RANGE beside it. is_given: false: the range is the default.
 pmix_status_t read_range(const data::Infos& infos, pmix_data_range_t& range, link::RankRuns& custom,
                          bool* is_given = nullptr);
+/// The same of a lookup, where a number that is no range is as none: Open MPI 5 leaves the range of a lookup
+/// unset, and looks up a name with whatever its stack holds.
+pmix_status_t read_range(const data::Infos& infos, Looker& looker);
 
 }  // namespace weft::server

@@ -100,6 +100,8 @@ static void on_output(size_t handle, pmix_iof_channel_t channel, pmix_proc_t* so
   while (is_deaf) pthread_cond_wait(&changed, &lock);
   struct stream* const stream = stream_of(source, channel);
   const size_t size = payload == NULL ? 0 : payload->size;
+  // Some programs take the bytes for a string.
+  if (payload == NULL || payload->bytes == NULL || payload->bytes[size] != '\0') die("bytes without an end");
   if (stream->has_ended) {
     fprintf(lines, "after its end: %u %s %zu\n", source->rank, name_of(channel), size);
   } else if (size == 0) {

@@ -98,6 +98,23 @@ TEST(Publication, is_read_from_the_infos_of_a_call) {
   EXPECT_EQ(out.persistence, PMIX_PERSIST_APP);
 }
 
+TEST(ReadRange, a_number_that_is_no_range_is_none_in_a_lookup) {
+  const auto read = [](std::uint8_t number, Looker& out) {
+    data::Infos infos;
+    infos.add(PMIX_RANGE, data::Value::of(std::uint32_t{number}));
+    return read_range(infos, out);
+  };
+  for (const int number : {8, 63, 199, 254, int{PMIX_RANGE_UNDEF}, int{PMIX_RANGE_INVALID}}) {
+    Looker out = looker();
+    EXPECT_EQ(read(static_cast<std::uint8_t>(number), out), PMIX_SUCCESS) << number;
+    EXPECT_EQ(out.range, PMIX_RANGE_SESSION) << number;
+  }
+  Looker out = looker();
+  EXPECT_EQ(read(PMIX_RANGE_LOCAL, out), PMIX_SUCCESS);
+  EXPECT_EQ(out.range, PMIX_RANGE_LOCAL);
+  EXPECT_EQ(read(PMIX_RANGE_CUSTOM, out), PMIX_ERR_BAD_PARAM);  // without its processes
+}
+
 TEST(KeptNames, has_a_key_once_in_a_space) {
   KeptNames names(1 << 20);
   EXPECT_EQ(names.add({name("a"), name("b")}), PMIX_SUCCESS);
