@@ -149,6 +149,10 @@ Client::Call Client::unpublish(const std::string& key, data::Infos infos) {
   return send(link::Unpublish{{key}, std::move(infos)});
 }
 
+Client::Call Client::pull(const pmix_proc_t& of, std::uint64_t handle) {
+  return send(link::PullOutput{handle, {of}, PMIX_FWD_STDOUT_CHANNEL, {}});
+}
+
 Client::Call Client::subscribe(std::vector<pmix_status_t> codes) {
   return send(link::Subscribe{std::move(codes)}, MessageType::subscribe);
 }

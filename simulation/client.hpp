@@ -33,7 +33,8 @@ class Client {
     std::uint64_t found = 0;         ///< what a lookup of one name has found
   };
   /// What the server has said, in the order in which it came.
-  using Word = std::variant<Ended, link::EventMessage, link::GroupQuestion, link::GroupChange>;
+  using Word =
+      std::variant<Ended, link::EventMessage, link::GroupQuestion, link::GroupChange, link::Output>;
 
   /// The node outlives it, but for remove().
   Client(Node& node, const pmix_proc_t& proc);
@@ -63,6 +64,8 @@ class Client {
   Call publish(const std::string& key, std::uint64_t value, data::Infos infos);
   Call look_up(const std::string& key, data::Infos infos);
   Call unpublish(const std::string& key, data::Infos infos);
+  /// The standard output of that process, from here on. handle: this process's name for it.
+  Call pull(const pmix_proc_t& of, std::uint64_t handle);
   Call subscribe(std::vector<pmix_status_t> codes);
   Call notify(pmix_status_t code, pmix_data_range_t range, data::Infos infos);
   Call finalize();

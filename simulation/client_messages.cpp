@@ -62,6 +62,8 @@ void Client::take(const link::Frame& frame) {
       return keep<link::GroupQuestion>(frame);
     case MessageType::group_change:
       return keep<link::GroupChange>(frame);
+    case MessageType::output:
+      return keep<link::Output>(frame);
     default:
       if (open_.count(frame.tag) != 0) take_answer(frame.tag, frame);
       return;

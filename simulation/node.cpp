@@ -15,6 +15,14 @@ namespace {
 constexpr std::size_t segment_bytes = std::size_t{256} << 20;  // virtual
 constexpr std::uint64_t card_bytes = std::uint64_t{64} << 10;
 
+/// A host that lets processes pull output, and offers nothing else.
+pmix_server_module_t host_module() {
+  pmix_server_module_t out{};
+  out.iof_pull = [](const pmix_proc_t*, std::size_t, const pmix_info_t*, std::size_t, pmix_iof_channel_t,
+                    pmix_op_cbfunc_t, void*) -> pmix_status_t { return PMIX_OPERATION_SUCCEEDED; };
+  return out;
+}
+
 void open(server::Cluster& cluster, Loop& loop, sim::Network& network, const Node::Place& place) {
   server::ClusterSpec spec;
   spec.self = place.self;
@@ -53,7 +61,8 @@ Node::Node(sim::Network& network, const Loop::TimePoint& now, const Place& place
   settings.host_name = host_name_;
   settings.limits.card_bytes = card_bytes;
   settings.width_of_ends = place.width_of_ends;
-  rooms_ = std::make_unique<server::Rooms>(loop_, self_, nullptr, *segment_, tokens_, handlers_, cluster_,
+  const auto module = host_module();
+  rooms_ = std::make_unique<server::Rooms>(loop_, self_, &module, *segment_, tokens_, handlers_, cluster_,
                                            settings);
   rounds_.emplace(*rooms_, watch_);
 }
@@ -117,6 +126,12 @@ void Node::end_job(const std::string& nspace) {
     rooms_->end_nspace(nspace);
     handlers_.forget_namespace(nspace);
   });
+}
+
+void Node::deliver(const pmix_proc_t& source, std::vector<std::byte> bytes) {
+  ++undelivered_;
+  rooms_->outputs.deliver({source, PMIX_FWD_STDOUT_CHANNEL, std::move(bytes), {}},
+                          [this](pmix_status_t) { --undelivered_; });
 }
 
 base::Fd Node::connect() {

@@ -46,6 +46,10 @@ class Node final : server::ClientConnection::Owner {
   void register_job(const Job& job);
   /// The host takes it away.
   void end_job(const std::string& nspace);
+  /// The host hands over what a process has printed.
+  void deliver(const pmix_proc_t& source, std::vector<std::byte> bytes);
+  /// Of these the processes that pull them have not taken all.
+  std::size_t undelivered() const noexcept { return undelivered_; }
   /// The other end of a connection to the server, of a process that has still to say hello.
   base::Fd connect();
   link::Token token_of(const pmix_proc_t& proc) const { return tokens_.token_of(proc); }
@@ -80,6 +84,7 @@ class Node final : server::ClientConnection::Owner {
   server::Cluster cluster_;
   std::unique_ptr<server::Rooms> rooms_;
   std::optional<server::Rounds> rounds_;
+  std::size_t undelivered_ = 0;
   bool is_closing_ = false;
 };
 

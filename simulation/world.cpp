@@ -31,7 +31,8 @@ World::World(const Shape& shape)
       random_(shape.seed),
       clients_(places_.count()),
       local_(shape.nodes),
-      spawned_(places_.jobs(), shape.nodes, ~shape.seed) {
+      spawned_(places_.jobs(), shape.nodes, ~shape.seed),
+      printed_(shape.nodes, ~shape.seed + 1) {
   for (NodeNumber number = 0; number < shape.nodes; ++number)
     nodes_.push_back(std::make_unique<Node>(
         network_, now_, Node::Place{number, shape.nodes, shape.limits, shape.width_of_ends}));
@@ -66,7 +67,7 @@ void World::begin_process(std::uint32_t rank) {
 }
 
 bool World::step(nanoseconds until) {
-  if (carry_out_orders()) return true;
+  if (carry_out_orders() || bring_printed()) return true;
   if (awake_.empty()) return pass_time(until);
   auto next = awake_.begin();
   std::advance(next, static_cast<std::ptrdiff_t>(random_() % awake_.size()));
@@ -89,7 +90,7 @@ bool World::pass_time(nanoseconds until) {
   if (const auto event = network_.next()) when = std::min(when, virtual_time(*event));
   for (const auto& node : nodes_)
     if (node && !is_paused(node->self())) when = std::min(when, std::max(now_, node->deadline()));
-  when = std::min(when, std::max(now_, spawned_.next()));
+  when = std::min(when, std::max(now_, std::min(spawned_.next(), printed_.next())));
   for (const auto& client : clients_)
     if (client && !client->is_gone() && !is_paused(client->node()))
       when = std::min(when, std::max(now_, client->deadline()));
@@ -115,7 +116,7 @@ bool World::pass_time(nanoseconds until) {
     if (node && node->deadline() <= now_) wake(node->self());
   for (const auto& client : clients_)
     if (client && !client->is_gone() && client->deadline() <= now_) wake(client->node());
-  return !has_come || !awake_.empty() || spawned_.next() <= now_;
+  return !has_come || !awake_.empty() || std::min(spawned_.next(), printed_.next()) <= now_;
 }
 
 void World::end_process(std::uint32_t rank) {
@@ -222,6 +223,28 @@ bool World::end_if_over(JobNumber job) {
   ends_of_jobs_.emplace(job, now_);
   spawned_.end(job, live_nodes(), now_);
   return true;
+}
+
+// ---- what processes print
+
+void World::print(std::uint32_t rank, std::vector<std::byte> bytes) {
+  printed_.print(live_nodes(), {0, places_.proc_of(rank), std::move(bytes)}, now_);
+}
+
+bool World::bring_printed() {
+  bool has_come = false;
+  while (auto text = printed_.take(now_)) {
+    const auto node = text->node;
+    if (const auto pause = paused_until_.find(node); pause != paused_until_.end()) {
+      printed_.put_off(std::move(*text), pause->second);
+      continue;
+    }
+    if (!nodes_[node] || leaves_at_.count(node) != 0) continue;
+    nodes_[node]->deliver(text->source, std::move(text->bytes));
+    wake(node);
+    has_come = true;
+  }
+  return has_come;
 }
 
 void World::pause(NodeNumber number, nanoseconds time) {

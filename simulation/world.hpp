@@ -17,6 +17,7 @@
 #include "simulation/client.hpp"
 #include "simulation/node.hpp"
 #include "simulation/places.hpp"
+#include "simulation/printed.hpp"
 #include "simulation/spawned_jobs.hpp"
 #include "transport/sim/network.hpp"
 
@@ -76,6 +77,8 @@ class World {
   /// The host of all nodes starts one of the jobs of the shape.
   void start(JobNumber job);
   SpawnedJobs::State state_of(JobNumber job) const { return spawned_.state_of(job); }
+  /// A process has printed it, and the host takes it to all nodes.
+  void print(std::uint32_t rank, std::vector<std::byte> bytes);
   /// How often a state of such a job may have changed.
   std::size_t changes_of_jobs() const noexcept { return changes_of_jobs_; }
   /// Since the job began: its processes have all ended, and it is being taken away. Nothing: it is not.
@@ -89,6 +92,7 @@ class World {
   bool pass_time(std::chrono::nanoseconds until);
   void begin_process(std::uint32_t rank);
   bool carry_out_orders();
+  bool bring_printed();
   void carry_out(const SpawnedJobs::Order& order);
   bool end_what_is_over();
   bool end_if_over(JobNumber job);
@@ -103,6 +107,7 @@ class World {
   std::vector<std::unique_ptr<Client>> clients_;   ///< null: not started
   std::vector<std::vector<std::uint32_t>> local_;  ///< of each node: the processes that were started there
   SpawnedJobs spawned_;
+  Printed printed_;
   std::map<JobNumber, Loop::TimePoint> ends_of_jobs_;
   std::size_t changes_of_jobs_ = 0;
   std::set<NodeNumber> awake_;

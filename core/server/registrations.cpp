@@ -52,7 +52,7 @@ void Registrations::deregister_client(pmix_proc_t proc, Done done) {
     // `done`.
     door_.after_hellos([this, proc, done] {
       auto* job = rooms_.jobs.find_announced(link::nspace_of(proc));
-      if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+      if (job == nullptr || job->has_ended) return done(PMIX_ERR_NOT_FOUND);
       rooms_.clients.remove(*job, proc.rank, done);
     });
   });

@@ -58,13 +58,15 @@ class Drawer {
         loses_(loses),
         draws_names_(bounds.draws_names),
         draws_spawns_(bounds.draws_spawns),
+        draws_output_(bounds.draws_output),
         most_children_(2 * bounds.most_ranks_a_node) {}
 
   Operation operation() {
     Operation out;
     const bool spawns = draws_spawns_ && places_.jobs() < most_jobs && dice_.one_in(3);
-    if (spawns || (draws_names_ && dice_.one_in(2))) {
-      out = spawns ? spawn() : of_name();
+    const bool prints = draws_output_ && !spawns && dice_.one_in(3);
+    if (spawns || prints || (draws_names_ && dice_.one_in(2))) {
+      out = spawns ? spawn() : prints ? of_output() : of_name();
       for (std::size_t i = 0; i < out.members.size(); ++i) out.pauses.push_back(dice_.pause());
       ++number_;
       return out;
@@ -106,6 +108,21 @@ class Drawer {
     const auto job = places_.jobs() == 1 ? 0 : dice_.below(static_cast<std::uint32_t>(places_.jobs()));
     std::vector<Rank> out(places_.end_of(job) - places_.first_of(job));
     std::iota(out.begin(), out.end(), places_.first_of(job));
+    return out;
+  }
+
+  /// Few print, so that processes meet.
+  Operation of_output() {
+    Operation out;
+    const auto printing = ranks_ - 1 - dice_.below(std::min(ranks_, 3U));
+    if (dice_.one_in(2)) {
+      out.kind = Kind::print;
+      out.members = {printing};
+      return out;
+    }
+    out.kind = Kind::pull;
+    out.members = dice_.some_of(ranks_, 1);
+    out.target = printing;
     return out;
   }
 
@@ -302,7 +319,7 @@ class Drawer {
   simulation::World::Shape& shape_;
   simulation::Places places_;
   std::uint32_t ranks_;  ///< of all jobs so far
-  const bool is_plain_, loses_, draws_names_, draws_spawns_;
+  const bool is_plain_, loses_, draws_names_, draws_spawns_, draws_output_;
   const std::uint32_t most_children_;
   std::vector<Group> groups_;
   std::vector<Group> ended_;

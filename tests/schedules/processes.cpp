@@ -86,6 +86,10 @@ std::vector<std::byte> card_of(Rank rank, std::optional<std::size_t> operation) 
   return std::vector<std::byte>(50 + rank, static_cast<std::byte>(rank + (operation ? 100 + *operation : 0)));
 }
 
+std::vector<std::byte> printed_by(std::size_t operation) {
+  return std::vector<std::byte>(1 + operation, static_cast<std::byte>(operation));
+}
+
 std::string name_of(const Operation& operation) {
   return fmt::format("name{}", operation.name);
 }
@@ -322,6 +326,13 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       process.spawns = operation.job;
       world_.start(operation.job);
       return true;
+    case Kind::pull:
+      process.waits = client.pull(world_.places().proc_of(operation.target), number);
+      return true;
+    case Kind::print:
+      world_.print(rank, printed_by(number));
+      record_.ended[number][rank] = Ended{};
+      return false;
   }
   return false;
 }
@@ -331,7 +342,7 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
 std::optional<bool> Processes::has_jobs(Rank rank, std::size_t number) const {
   const auto& operation = schedule_.operations[number];
   auto of = operation.members;
-  if (operation.kind == Kind::get) of.push_back(operation.target);
+  if (operation.kind == Kind::get || operation.kind == Kind::pull) of.push_back(operation.target);
   std::optional<bool> out = true;
   for (const auto other : of) {
     const auto job = world_.places().job_of(other);

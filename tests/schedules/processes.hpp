@@ -28,6 +28,8 @@ namespace weft::schedules {
 /// What a rank publishes at the beginning; the same, of other bytes, for what an operation commits.
 std::vector<std::byte> card_of(Rank rank, std::optional<std::size_t> operation = {});
 
+/// Of `print`.
+std::vector<std::byte> printed_by(std::size_t operation);
 std::string name_of(const Operation& operation);
 /// What a rank publishes by this operation.
 std::uint64_t value_of_name(std::size_t operation, Rank rank);
@@ -121,6 +123,7 @@ class Processes {
   void take(Rank rank, link::EventMessage event);
   void take(Rank rank, link::GroupQuestion question);
   void take(Rank rank, link::GroupChange change);
+  void take(Rank rank, const link::Output& output);
   void end_of_call(Rank rank, std::size_t operation, Client::Ended end);
   bool is_leaving(const Process& process, const std::string& group) const;
   bool is_joining(Rank rank, const std::string& group) const;

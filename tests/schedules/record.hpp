@@ -43,6 +43,8 @@ struct Record {
     auto operator<=>(const Departure&) const = default;
   };
   std::map<Departure, unsigned> departures;  ///< how often `by` has heard that `of` has left
+  /// By pull and rank: the prints whose output has come, in their order.
+  std::map<std::pair<std::size_t, Rank>, std::vector<std::size_t>> output;
   std::vector<std::string> violations;
 };
 
@@ -60,6 +62,9 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
 
 /// The same of published names. names: how many the servers keep that are left.
 void check_names(const Schedule& schedule, std::size_t names, Record& record);
+
+/// The same of output.
+void check_output(const Schedule& schedule, Record& record);
 
 /// Adds what is wrong of a run that has come to its end.
 void check(const Schedule& schedule, Record& record);

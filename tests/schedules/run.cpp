@@ -91,6 +91,7 @@ class Run {
     for (simulation::JobNumber job = 0; job < world_.places().jobs(); ++job)
       record.end_of_job.push_back(world_.end_of(job));
     if (record.violations.empty()) check(schedule_, record);
+    if (record.violations.empty()) check_output(schedule_, record);
     std::size_t names = 0;
     for (simulation::NodeNumber node = 0; node < world_.nodes(); ++node)
       if (nodes[node]) names += world_.node(node)->rooms().published.names();

@@ -39,6 +39,8 @@ struct Operation {
     look_up,      ///< of that key, by each of the members
     unpublish,    ///< of that key, by one process
     spawn,        ///< of job `job`, by one process
+    pull,         ///< of what `target` prints, by each of the members
+    print,        ///< by one process
   };
   /// What a process does that is invited.
   enum class Answer : std::uint8_t { accepts, declines, none };
@@ -55,7 +57,7 @@ struct Operation {
   /// construct: so many of the first members know how many they are and each a share of the others, which
   /// know the name alone; 0: all know all.
   std::uint32_t leaders = 0;
-  Rank target = 0;  ///< get, invite
+  Rank target = 0;  ///< get, invite, pull
   /// get: of the key that this operation commits, before or after it; nothing: of the first card.
   std::optional<std::size_t> late{};
   bool is_local = false;  ///< notify: for the processes of its node
@@ -118,6 +120,7 @@ struct Bounds {
   /// Where something is lost no bootstraps, no names of groups that have ended, no time-outs of collectives.
   bool is_plain = false;
   bool draws_names = false;   ///< half of the operations are of published names
+  bool draws_output = false;  ///< some operations are prints, and pulls of what is printed
   bool draws_spawns = false;  ///< processes start other jobs, whose processes take part in what comes then
 };
 

@@ -35,7 +35,10 @@ std::vector<std::string> open_at(simulation::World& world) {
 std::vector<std::string> kept_at(simulation::World& world, const std::vector<bool>& is_left,
                                  bool has_missed) {
   std::vector<std::string> out;
+  // A node that has forgotten a job takes no part in what names it: what comes of that stays.
   bool is_any_for_lost = false;
+  for (simulation::JobNumber job = 1; job < world.places().jobs(); ++job)
+    is_any_for_lost |= world.end_of(job).has_value();
   for (server::NodeNumber number = 0; number < world.nodes(); ++number) {
     if (!is_left[number]) continue;
     for (const auto& part : world.node(number)->rooms().group_reports.open_parts())
@@ -67,6 +70,7 @@ std::vector<std::string> kept_at(simulation::World& world, const std::vector<boo
         {"acceptances of invitations", rooms.invited.joining()},
         {"changes of members", rooms.memberships.open()},
         {"requests about names", rooms.published.open()},
+        {"outputs that no process has taken", node.undelivered()},
     };
     for (const auto& [what, count] : counts)
       if (count != 0)

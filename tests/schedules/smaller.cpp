@@ -72,7 +72,8 @@ std::string to_text(const Schedule& schedule) {
   static constexpr const char* kinds[] = {
       "fence of the job", "fence of ranks", "construct", "fence of group", "destruct",   "get",
       "invite",           "join",           "leave",     "connect",        "disconnect", "event",
-      "commit",           "publish",        "lookup",    "unpublish",      "spawn"};
+      "commit",           "publish",        "lookup",    "unpublish",      "spawn",
+      "pull",             "print"};
   static constexpr const char* answers[] = {"", " declines", " no answer"};
   const auto places = schedule.shape.places();
   for (simulation::JobNumber job = 1; job < places.jobs(); ++job) {
@@ -100,7 +101,7 @@ std::string to_text(const Schedule& schedule) {
     out += ':';
     if (operation.kind == Kind::invite) out += fmt::format(" by rank {}:", operation.target);
     if (operation.late) out += fmt::format(" what {} commits, of", *operation.late);
-    if (operation.kind == Kind::get) out += fmt::format(" rank {} by", operation.target);
+    if (operation.kind == Kind::get || operation.kind == Kind::pull) out += fmt::format(" rank {} by", operation.target);
     for (std::size_t m = 0; m < operation.members.size(); ++m)
       out += fmt::format(" {}+{}{}", operation.members[m], operation.pauses[m].count(),
                          operation.answers.empty() ? "" : answers[static_cast<int>(operation.answers[m])]);

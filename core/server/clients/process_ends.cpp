@@ -10,8 +10,8 @@ using store::Local;
 
 namespace {
 
-/// Until what has been given up has ended.
-constexpr std::chrono::milliseconds pause_of_looks{100};
+/// Between looks at whether a namespace that has ended is still in something.
+constexpr std::chrono::seconds pause_of_looks{1};
 
 }  // namespace
 
@@ -212,14 +212,13 @@ void ProcessEnds::forget(const std::string& nspace) {
 }
 
 /// What is still between the nodes waits for processes of other namespaces that have not called, and find
-/// this one gone when they do: the servers agree on an end. Operations that go on without lost members, and
-/// groups that have others, need the namespace as long as they are there.
+/// this one gone when they do: the servers agree on an end. A group that has other members needs the
+/// namespace as long as it is there, and so do its fences and its end.
 bool ProcessEnds::is_in_nothing(const std::string& nspace) {
   const auto open = exchanges_.open_with(nspace);
   for (const auto& key : open)
-    if (!exchanges_.goes_on_after_loss(key)) exchanges_.give_up(key, PMIX_ERR_UNREACH);
-  return open.empty() && !rooms_.groups.has_others_than(nspace) &&
-         !rooms_.gatherings.goes_on_without(nspace);
+    if (!exchanges_.is_of_group(key)) exchanges_.give_up(key, PMIX_ERR_UNREACH);
+  return open.empty() && !rooms_.groups.has_others_than(nspace);
 }
 
 void ProcessEnds::forget_ended() {

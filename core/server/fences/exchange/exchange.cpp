@@ -228,6 +228,14 @@ std::vector<Exchanges::Key> Exchanges::open_with(std::string_view nspace) const 
   return out;
 }
 
+bool Exchanges::is_of_group(const Key& key) const {
+  using Kind = OperationName::Kind;
+  const auto found = open_.find(key);
+  if (found == open_.end()) return false;
+  const auto kind = found->second.procs.operation().kind;
+  return kind == Kind::group_fence || kind == Kind::destruct;
+}
+
 void Exchanges::forget(std::string_view nspace) {
   std::erase_if(dead_, [&](const auto& proc) { return proc.first == nspace; });
   signatures_.end_namespace(nspace);

@@ -112,10 +112,8 @@ class Exchanges {
   void ask_for_dead(const Key& key);
   /// Those of processes of this namespace and of others.
   std::vector<Key> open_with(std::string_view nspace) const;
-  bool goes_on_after_loss(const Key& key) const {
-    const auto found = open_.find(key);
-    return found != open_.end() && found->second.procs.after_loss() == collectives::AfterLoss::goes_on;
-  }
+  /// A fence of a group, or its end.
+  bool is_of_group(const Key& key) const;
   /// The namespace has ended here; a later one may have its name.
   void forget(std::string_view nspace);
 

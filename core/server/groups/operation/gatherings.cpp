@@ -127,24 +127,15 @@ void Gatherings::forget(const std::string& nspace) {
   }
 }
 
-std::vector<OperationRef> Gatherings::with_others(const std::string& nspace) {
-  std::vector<OperationRef> out;
+void Gatherings::end_all_with(const std::string& nspace) {
   for (const auto& open : open_.in(OperationState::gathering)) {
     const auto is_its = [&](const pmix_proc_t& proc) { return link::is_of(proc, nspace); };
     const bool is_any = std::any_of(open->set.begin(), open->set.end(), is_its);
-    if (is_any && !std::all_of(open->set.begin(), open->set.end(), is_its)) out.push_back(open);
+    const bool is_with_others = is_any && !std::all_of(open->set.begin(), open->set.end(), is_its);
+    if (is_with_others)
+      fail_for_all(open, OperationEvent::hopeless, PMIX_ERR_UNREACH,
+                   link::make_proc(nspace, PMIX_RANK_UNDEF));
   }
-  return out;
-}
-
-bool Gatherings::goes_on_without(const std::string& nspace) {
-  const auto open = with_others(nspace);
-  return std::any_of(open.begin(), open.end(), [](const OperationRef& each) { return each->goes_on_smaller; });
-}
-
-void Gatherings::end_all_with(const std::string& nspace) {
-  for (const auto& open : with_others(nspace))
-    fail_for_all(open, OperationEvent::hopeless, PMIX_ERR_UNREACH, link::make_proc(nspace, PMIX_RANK_UNDEF));
 }
 
 // ---- which ranks are missing

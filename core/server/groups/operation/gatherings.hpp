@@ -70,8 +70,6 @@ class Gatherings {
   void joined(const std::string& group, const Procs& before, std::uint64_t series);
   /// The host ends the namespace: it is not called any more for what only processes of it have called.
   void forget(const std::string& nspace);
-  /// One of processes of this namespace and of others goes on when members are lost.
-  bool goes_on_without(const std::string& nspace);
   /// Those of processes of this namespace, which is no more, and of others fail.
   void end_all_with(const std::string& nspace);
 
@@ -90,7 +88,6 @@ class Gatherings {
  private:
   void enter(OperationName name, Procs set, Arrival arrival, bool goes_on_smaller);
   void tell_others(const Operation& operation, const Arrival& arrival);
-  std::vector<OperationRef> with_others(const std::string& nspace);
   OperationRef add(Operation operation) {
     rooms_.jobs.meet(operation.set);
     return open_.add(std::move(operation), loop_.now());

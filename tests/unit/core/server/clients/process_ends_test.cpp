@@ -184,6 +184,33 @@ TEST_F(ProcessEndsTest, a_namespace_that_ends_holds_up_no_other) {
   EXPECT_EQ(rooms->jobs.find("other"), nullptr);
 }
 
+TEST_F(ProcessEndsTest, a_namespace_that_was_in_an_operation_with_others_is_known_for_a_while) {
+  auto& first = enter(0);
+  auto& other = enter_other();
+  const Procs both{proc(0), link::make_proc("other", 0)};
+  for (auto* line : {&first, &other}) request(by(*line), link::Connect{both, {}});
+  EXPECT_EQ(status_on(first), PMIX_SUCCESS);
+  ends_are_expected = true;
+  rooms->clients.remove_all(*rooms->jobs.find("other"), [] {});
+  for (int turns = 0; turns < 10; ++turns) first.turn();
+  rooms->ends.namespace_ended(*rooms->jobs.find("other"));
+  EXPECT_EQ(rooms->jobs.find("other"), nullptr);
+  ASSERT_NE(rooms->jobs.known("other"), nullptr);
+  request(by(first), link::Disconnect{both, {}});
+  EXPECT_EQ(status_on(first), PMIX_ERR_UNREACH) << "its processes have ended, and are known to have";
+  rooms->ends.make_room_for("other");
+  EXPECT_EQ(rooms->jobs.known("other"), nullptr);
+}
+
+TEST_F(ProcessEndsTest, of_a_namespace_that_was_alone_nothing_stays) {
+  enter_other();
+  ends_are_expected = true;
+  rooms->clients.remove_all(*rooms->jobs.find("other"), [] {});
+  for (int turns = 0; turns < 10; ++turns) lines.front()->turn();
+  rooms->ends.namespace_ended(*rooms->jobs.find("other"));
+  EXPECT_EQ(rooms->jobs.known("other"), nullptr);
+}
+
 class ProcessEndsOfHostTest : public ProcessEndsTest {
  protected:
   const pmix_server_module_t* module() override {
