@@ -3,15 +3,14 @@
 //
 // Order    A process does its operations one after the other. An invitation it answers in a handler, whatever
 //          else it does; its turn in the order is when its answer has had its end.
-// Groups   Of a group's operations some wait for those before, as the processes of a program would:
-//            a fence, a destruct                  for the invitations, joins and leaves before it, but those
-//            that are loose an invitation, a join, a leave       for what has made the group, and for the
-//            fences and destructs before it; a loose leave for
-//                                                 those of its own process alone
-//            what makes a group                   for all before it with that name
-//          No message tells a process of it: it is in the order of the program.
-// Jobs     What concerns processes of another job, which one has started, waits until that job is there; where
-//          it will never be there it is left out by all.
+// Groups   Of a group's operations some wait for those before, as the processes of a program would; no
+//          message tells a process of it, it is in the order of the program:
+//          - a fence and a destruct for the invitations, joins and leaves before them that are not loose
+//          - an invitation, a join and a leave for what has made the group, and for the fences and destructs
+//            before them; a loose leave for those of its own process alone
+//          - what makes a group for all before it with that name
+// Jobs     What concerns processes of a job that another process starts waits until that job is there; where
+//          it will never be there all leave it out.
 #pragma once
 
 #include <chrono>
