@@ -178,7 +178,7 @@ std::optional<store::SetBoard> Fences::take_place(const FenceBoard::Shape& shape
         return member.nspace != members.front().nspace;
       }))
     return std::nullopt;
-  return boards_.take(jobs_.find(members.front().nspace)->view(), members.size(), shape.is_remote,
+  return boards_.take(jobs_.known(members.front().nspace)->view(), members.size(), shape.is_remote,
                       boards_.capacity(), [this](const BoardRef& fence) { return give_back(fence); });
 }
 

@@ -61,8 +61,9 @@ std::optional<link::GroupMembers> Operations::offer_board(const Operation& opera
   const auto nspace = link::nspace_of(here.front());
   const bool is_of_one_job =
       std::all_of(here.begin(), here.end(), [&](const auto& proc) { return link::is_of(proc, nspace); });
-  if (!is_of_one_job) return std::nullopt;
-  return rooms_.boards.open(rooms_.jobs.find(nspace)->view(), operation.set, outcome.members,
+  const auto* job = is_of_one_job ? rooms_.jobs.find(nspace) : nullptr;
+  if (job == nullptr) return std::nullopt;  // or it has ended since they called
+  return rooms_.boards.open(job->view(), operation.set, outcome.members,
                             link::runs_of(here));
 }
 
