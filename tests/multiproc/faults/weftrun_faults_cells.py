@@ -31,8 +31,7 @@ def complaints(row, job, ranks, outcome, limit=0):
     if outcome.status not in (row.status if isinstance(row.status, tuple) else (row.status,)):
         found.append(f"status {outcome.status}, not {row.status}")
     names = {"node": re.escape(job.shape.node_of_victim), "pid": ranks.get(VICTIM, ""), "limit": limit}
-    # What --timeout says of places depends on the moment (multiproc.weftrun.stuck).
-    lines = [line for line in outcome.lines() if "where ranks are" not in line]
+    lines = outcome.lines()
     words = row.words if outcome.status != 0 else ()
     if len(lines) != len(words):
         found.append(f"{len(lines)} lines of weftrun, not {len(words)}")

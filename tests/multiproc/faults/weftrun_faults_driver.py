@@ -98,7 +98,9 @@ class Outcome:
     seconds: float
 
     def lines(self):
-        return own_lines(self.err)
+        """The lines about what has happened. Where ranks are, which --timeout says first, depends on the moment
+        (multiproc.weftrun.stuck)."""
+        return [line for line in own_lines(self.err) if "where ranks are" not in line]
 
 
 class EndedEarly(AssertionError):
