@@ -110,6 +110,7 @@ void Node::register_job(const Job& spec) {
     ranks += (node == 0 ? "" : ";") + here;
   }
   data::Infos infos;
+  if (spec.is_spawned) infos.add(PMIX_SPAWNED, data::Value::of(true));
   infos.add(PMIX_JOB_SIZE, data::Value::of(static_cast<std::uint32_t>(spec.node_of_rank.size())));
   infos.add(PMIX_NUM_NODES, data::Value::of(nodes_with_ranks));
   infos.add(PMIX_NODEID, data::Value::of(std::uint32_t{self()}));

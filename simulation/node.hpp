@@ -33,6 +33,7 @@ class Node final : server::ClientConnection::Owner {
     std::string nspace;
     std::uint32_t nodes = 1;
     std::vector<NodeNumber> node_of_rank{};
+    bool is_spawned = false;
   };
 
   /// now: the clock of the cluster, which outlives the node, as the network does.

@@ -193,7 +193,7 @@ void World::carry_out(const SpawnedJobs::Order& order) {
   auto& node = *nodes_[order.node];
   wake(order.node);
   if (order.is_end) return node.end_job(Places::nspace_of(order.job));
-  node.register_job({Places::nspace_of(order.job), nodes(), places_.nodes_of(order.job)});
+  node.register_job({Places::nspace_of(order.job), nodes(), places_.nodes_of(order.job), true});
   if (state_of(order.job) != SpawnedJobs::State::starting) return;
   for (auto rank = places_.first_of(order.job); rank < places_.end_of(order.job); ++rank)
     if (node_of(rank) == order.node) begin_process(rank);

@@ -18,6 +18,8 @@ pmix_status_t Rooms::register_nspace(const std::string& nspace, int local_size, 
     return is_of_memory ? status : PMIX_ERR_BAD_PARAM;  // else what the host says makes no sense
   }
   if (!is_new) return PMIX_SUCCESS;
+  // Processes of other namespaces know it, and may name it.
+  job.has_met = data::is_set(infos, PMIX_SPAWNED);
   cards.offer(job);
   fences.open_job(job);
   jobs.announce_registered(nspace);

@@ -238,7 +238,7 @@ bool Groups::lives_elsewhere(const Group& group, std::string_view ended) const {
          std::any_of(members.begin(), members.end(), [&](const pmix_proc_t& proc) {
            const auto node = rooms_.peers.node_of(proc);
            return node && *node != rooms_.peers.self() && !rooms_.exchanges.is_dead(proc) &&
-                  !link::is_of(proc, ended);
+                  link::nspace_of(proc) != ended;
          });
 }
 
