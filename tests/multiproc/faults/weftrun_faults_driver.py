@@ -98,8 +98,8 @@ class Outcome:
     seconds: float
 
     def lines(self):
-        """The lines about what has happened. Where ranks are, which --timeout says first, depends on the moment
-        (multiproc.weftrun.stuck)."""
+        """The lines about what has happened. Where ranks are, which --timeout says first, depends on the
+        moment (multiproc.weftrun.stuck)."""
         return [line for line in own_lines(self.err) if "where ranks are" not in line]
 
 
