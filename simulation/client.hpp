@@ -33,8 +33,7 @@ class Client {
     std::uint64_t found = 0;         ///< what a lookup of one name has found
   };
   /// What the server has said, in the order in which it came.
-  using Word =
-      std::variant<Ended, link::EventMessage, link::GroupQuestion, link::GroupChange, link::Output>;
+  using Word = std::variant<Ended, link::EventMessage, link::GroupQuestion, link::GroupChange, link::Output>;
 
   /// The node outlives it, but for remove().
   Client(Node& node, const pmix_proc_t& proc);

@@ -205,9 +205,9 @@ class Check {
     const auto source = operation.members.front();
     const auto& end = record_.ended[i][source];
     for (Rank rank = 0; rank < ranks(); ++rank) {
-      const bool is_for_it = rank != source && (operation.is_local
-                                                    ? places_.node_of(rank) == places_.node_of(source)
-                                                    : places_.job_of(rank) == places_.job_of(source));
+      const bool is_for_it =
+          rank != source && (operation.is_local ? places_.node_of(rank) == places_.node_of(source)
+                                                : places_.job_of(rank) == places_.job_of(source));
       const auto found = record_.heard[i].find(rank);
       const auto count = found == record_.heard[i].end() ? 0 : found->second;
       if (count > (is_for_it ? 1u : 0u))

@@ -236,9 +236,9 @@ void Processes::take(Rank rank, link::GroupQuestion question) {
 
 void Processes::take(Rank rank, const link::Output& output) {
   const auto print = output.bytes.empty() ? schedule_.operations.size() : output.bytes.size() - 1;
-  const bool is_printed = print < schedule_.operations.size() && output.bytes == printed_by(print) &&
-                          world_.places().process_of(output.source) ==
-                              schedule_.operations[print].members.front();
+  const bool is_printed =
+      print < schedule_.operations.size() && output.bytes == printed_by(print) &&
+      world_.places().process_of(output.source) == schedule_.operations[print].members.front();
   if (!is_printed) return violates(fmt::format("rank {} has output that no process has printed", rank));
   record_.output[{output.handle, rank}].push_back(print);
   note(rank, print, 0);

@@ -45,7 +45,8 @@ std::optional<Options> read(int count, char** words, int& status) {
                "where something is lost: no groups whose members do not know each other, no names of groups "
                "that have ended");
   app.add_flag("--names", bounds.draws_names, "half of the operations publish names, and look them up");
-  app.add_flag("--output", bounds.draws_output, "one operation in three is a print, or a pull of what is printed");
+  app.add_flag("--output", bounds.draws_output,
+               "one operation in three is a print, or a pull of what is printed");
   app.add_flag("--spawns", bounds.draws_spawns,
                "draws processes that start other jobs, whose processes take part in what comes then");
   app.add_flag("--all", o.runs_all, "goes on behind one that goes wrong, and tells the seeds alone");

@@ -54,9 +54,7 @@ class NameCheck {
  private:
   const Operation& operation_of(const Name& name) const { return schedule_.operations[name.operation]; }
   void violates(std::string what) { record_.violations.push_back(std::move(what)); }
-  bool is_near(Rank one, Rank other) const {
-    return places_.node_of(one) == places_.node_of(other);
-  }
+  bool is_near(Rank one, Rank other) const { return places_.node_of(one) == places_.node_of(other); }
 
   bool is_of_one_job(Rank one, Rank other) const { return places_.job_of(one) == places_.job_of(other); }
 
@@ -74,9 +72,8 @@ class NameCheck {
   Time end_of(Rank rank) const {
     auto out = Time::max();
     for (const auto& fault : schedule_.faults) {
-      const bool is_it = fault.kind == Fault::Kind::process_ends
-                             ? fault.which == rank
-                             : fault.which == places_.node_of(rank);
+      const bool is_it = fault.kind == Fault::Kind::process_ends ? fault.which == rank
+                                                                 : fault.which == places_.node_of(rank);
       // Of a process that was not there yet nothing has ended.
       const bool is_there = places_.job_of(rank) == 0 || fault.kind != Fault::Kind::process_ends ||
                             (record_.began[rank] && *record_.began[rank] <= fault.at);

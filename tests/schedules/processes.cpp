@@ -140,10 +140,10 @@ Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedul
 void Processes::set_up(Rank rank, Process& process) {
   auto& client = world_.client(rank);
   client.commit(key, card_of(rank));
-  process.subscribes = client.subscribe({PMIX_GROUP_INVITED, PMIX_GROUP_INVITE_ACCEPTED,
-                                         PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
-                                         PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEFT,
-                                         PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_JOIN_REQUEST, user_event});
+  process.subscribes =
+      client.subscribe({PMIX_GROUP_INVITED, PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED,
+                        PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_LEFT,
+                        PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_JOIN_REQUEST, user_event});
   world_.wake(world_.node_of(rank));
 }
 
@@ -277,14 +277,14 @@ bool Processes::call(Rank rank, Process& process, std::size_t number) {
       return is_member;
     case Kind::get:
       must_find_[number] = operation.late && is_over(*operation.late);
-      process.waits =
-          client.get(world_.places().proc_of(operation.target), operation.late ? key_of(*operation.late) : std::string(key));
+      process.waits = client.get(world_.places().proc_of(operation.target),
+                                 operation.late ? key_of(*operation.late) : std::string(key));
       return true;
     case Kind::invite:
       if (is_there && !is_member) return false;
       process.left.erase(operation.group);
-      process.waits =
-          client.invite(operation.group, procs_of(world_.places(), operation.members), directives_of(operation, rank));
+      process.waits = client.invite(operation.group, procs_of(world_.places(), operation.members),
+                                    directives_of(operation, rank));
       return true;
     case Kind::join:
       if (is_member || !is_there) return false;

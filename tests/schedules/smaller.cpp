@@ -69,15 +69,30 @@ std::string to_text(const Schedule& schedule) {
       fmt::format("{} nodes of {} ranks, seed {}, jitter {} ns, ends told {} wide{}\n", schedule.shape.nodes,
                   schedule.shape.ranks_a_node, schedule.shape.seed, schedule.shape.network.jitter,
                   schedule.shape.width_of_ends, schedule.finalizes ? "; each rank finalizes" : "");
-  static constexpr const char* kinds[] = {
-      "fence of the job", "fence of ranks", "construct", "fence of group", "destruct",   "get",
-      "invite",           "join",           "leave",     "connect",        "disconnect", "event",
-      "commit",           "publish",        "lookup",    "unpublish",      "spawn",
-      "pull",             "print"};
+  static constexpr const char* kinds[] = {"fence of the job",
+                                          "fence of ranks",
+                                          "construct",
+                                          "fence of group",
+                                          "destruct",
+                                          "get",
+                                          "invite",
+                                          "join",
+                                          "leave",
+                                          "connect",
+                                          "disconnect",
+                                          "event",
+                                          "commit",
+                                          "publish",
+                                          "lookup",
+                                          "unpublish",
+                                          "spawn",
+                                          "pull",
+                                          "print"};
   static constexpr const char* answers[] = {"", " declines", " no answer"};
   const auto places = schedule.shape.places();
   for (simulation::JobNumber job = 1; job < places.jobs(); ++job) {
-    out += fmt::format("  job {}, ranks {} to {}, on nodes", job, places.first_of(job), places.end_of(job) - 1);
+    out +=
+        fmt::format("  job {}, ranks {} to {}, on nodes", job, places.first_of(job), places.end_of(job) - 1);
     for (const auto node : places.nodes_of(job)) out += fmt::format(" {}", node);
     out += '\n';
   }
@@ -101,7 +116,8 @@ std::string to_text(const Schedule& schedule) {
     out += ':';
     if (operation.kind == Kind::invite) out += fmt::format(" by rank {}:", operation.target);
     if (operation.late) out += fmt::format(" what {} commits, of", *operation.late);
-    if (operation.kind == Kind::get || operation.kind == Kind::pull) out += fmt::format(" rank {} by", operation.target);
+    if (operation.kind == Kind::get || operation.kind == Kind::pull)
+      out += fmt::format(" rank {} by", operation.target);
     for (std::size_t m = 0; m < operation.members.size(); ++m)
       out += fmt::format(" {}+{}{}", operation.members[m], operation.pauses[m].count(),
                          operation.answers.empty() ? "" : answers[static_cast<int>(operation.answers[m])]);

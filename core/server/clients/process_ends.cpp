@@ -240,8 +240,8 @@ void ProcessEnds::forget_ended() {
 }
 
 void ProcessEnds::make_room_for(std::string_view nspace) {
-  const auto found = std::find_if(ended_.begin(), ended_.end(),
-                                  [&](const Ended& each) { return each.nspace == nspace; });
+  const auto found =
+      std::find_if(ended_.begin(), ended_.end(), [&](const Ended& each) { return each.nspace == nspace; });
   if (found == ended_.end()) return;
   const auto name = std::move(found->nspace);
   ended_.erase(found);

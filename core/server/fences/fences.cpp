@@ -234,8 +234,8 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
 }
 
 /// A host registers the namespaces of a fence in any order, also after a rank of one has entered.
-void Fences::enter_when_registered(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
-                                link::Fence message) {
+void Fences::enter_when_registered(const std::string& nspace, const ConnectionRef& connection,
+                                   std::uint64_t tag, link::Fence message) {
   const auto limit = data::timeout_in(message.directives).value_or(std::nullopt);
   const std::weak_ptr weak(connection);
   const auto held = std::make_shared<link::Fence>(std::move(message));
@@ -243,7 +243,8 @@ void Fences::enter_when_registered(const std::string& nspace, const ConnectionRe
                      [this, held, weak, tag, is_timed = limit.has_value()](bool is_known) {
                        const auto open = weak.lock();
                        if (!open) return;
-                       if (!is_known) return open->reply(tag, is_timed ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND);
+                       if (!is_known)
+                         return open->reply(tag, is_timed ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND);
                        if (open->job != nullptr) enter(open, tag, std::move(*held));
                      });
 }

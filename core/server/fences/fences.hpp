@@ -110,7 +110,7 @@ class Fences {
   void send_moved(FenceBoard& fence);
   void answer(FenceBoard& fence, const FenceBoard::Reply& reply);
   void enter_when_registered(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
-                          link::Fence message);
+                             link::Fence message);
   void arm_deadline(const BoardRef& fence, std::uint32_t member, store::Generation generation,
                     std::chrono::milliseconds after);
 

@@ -30,9 +30,9 @@ struct Job {
   std::map<std::uint32_t, Registered> clients;  ///< by rank; may come before the namespace itself
   std::optional<store::CardKey> card_key{};     ///< as store::JobSpec
   std::optional<store::JobWriter> writer;       ///< once the namespace is registered
-  bool has_met = false;    ///< it was named with others, in a collective of several namespaces, or may be
-  bool has_ended = false;  ///< the host has ended it: it is there for such collectives (ProcessEnds)
-  bool is_learned = false;                      ///< the host brought it for a Get, and has not registered it
+  bool has_met = false;     ///< it was named with others, in a collective of several namespaces, or may be
+  bool has_ended = false;   ///< the host has ended it: it is there for such collectives (ProcessEnds)
+  bool is_learned = false;  ///< the host brought it for a Get, and has not registered it
   std::map<std::uint32_t, ConnectionRef> connections;  ///< by local index
   std::optional<uid_t> memory_user{};      ///< whose ranks write its clients' memory: the first that came
   std::uint64_t info_at_registration = 0;  ///< where the keys begin that were added later

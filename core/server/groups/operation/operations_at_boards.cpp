@@ -63,8 +63,7 @@ std::optional<link::GroupMembers> Operations::offer_board(const Operation& opera
       std::all_of(here.begin(), here.end(), [&](const auto& proc) { return link::is_of(proc, nspace); });
   const auto* job = is_of_one_job ? rooms_.jobs.find(nspace) : nullptr;
   if (job == nullptr) return std::nullopt;  // or it has ended since they called
-  return rooms_.boards.open(job->view(), operation.set, outcome.members,
-                            link::runs_of(here));
+  return rooms_.boards.open(job->view(), operation.set, outcome.members, link::runs_of(here));
 }
 
 /// Plain is what needs no word of the server: a group that is new, or one whose collectives wait for all its
