@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/server/jobs/jobs.hpp"
 #include "core/server/loop/loop.hpp"
@@ -16,7 +18,24 @@ namespace weft::server {
 inline constexpr std::chrono::seconds registration_wait{2};
 
 /// then: once: at once where the namespace is known, else when it is registered, or after `limit`.
-void await_registration(Loop& loop, Jobs& jobs, const std::string& nspace, Loop::Clock::duration limit,
-                        std::function<void(bool is_known)> then);
+inline void await_registration(Loop& loop, Jobs& jobs, const std::string& nspace, Loop::Clock::duration limit,
+                               std::function<void(bool is_known)> then) {
+  if (jobs.known(nspace) != nullptr) return then(true);
+  struct Wait {
+    std::function<void(bool)> then;
+    std::unique_ptr<Timer> deadline{};
+    Jobs::Wait registration = 0;
+  };
+  const auto wait = std::make_shared<Wait>(Wait{std::move(then)});
+  // The object that waits for the registration owns the timer.
+  wait->deadline = std::make_unique<Timer>(loop, limit, [&jobs, nspace, at = wait.get()] {
+    const auto run = at->then;
+    if (jobs.forget_wait(nspace, at->registration)) run(false);
+  });
+  wait->registration = jobs.when_registered(nspace, [wait] {
+    wait->deadline.reset();
+    wait->then(true);
+  });
+}
 
 }  // namespace weft::server
