@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "simulation/spawned_jobs.hpp"
 
-#include <algorithm>
-
 namespace weft::simulation {
 
 SpawnedJobs::SpawnedJobs(JobNumber jobs, NodeNumber nodes, std::uint64_t seed)
-    : random_(seed), jobs_(jobs), last_(nodes) {}
+    : random_(seed), jobs_(jobs), orders_(nodes) {}
 
 void SpawnedJobs::start(JobNumber job, const std::vector<NodeNumber>& to, TimePoint now) {
   jobs_[job].state = State::starting;
@@ -21,16 +19,9 @@ void SpawnedJobs::end(JobNumber job, const std::vector<NodeNumber>& to, TimePoin
 /// Mostly about as long as a message, now and then as long as whole operations.
 void SpawnedJobs::tell(const std::vector<NodeNumber>& nodes, Order order, TimePoint now) {
   for (const auto node : nodes) {
-    const std::chrono::microseconds delay(random_() % (random_() % 8 == 0 ? 5000 : 100));
-    last_[node] = std::max(last_[node], now + delay);
     order.node = node;
-    orders_.emplace(last_[node], order);
+    orders_.send(order, std::chrono::microseconds(random_() % (random_() % 8 == 0 ? 5000 : 100)), now);
   }
-}
-
-std::optional<SpawnedJobs::Order> SpawnedJobs::take(TimePoint now) {
-  if (next() > now) return std::nullopt;
-  return orders_.extract(orders_.begin()).mapped();
 }
 
 void SpawnedJobs::is_done(const Order& order) {

@@ -4,13 +4,10 @@
 // a time of its own, too. What a node is told comes in the order in which it was said.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <random>
 #include <vector>
 
-#include "core/server/loop/loop.hpp"
-#include "simulation/places.hpp"
+#include "simulation/mail.hpp"
 
 namespace weft::simulation {
 
@@ -37,14 +34,9 @@ class SpawnedJobs {
   /// Its processes are over, or have to end because it has failed. Once a job.
   void end(JobNumber job, const std::vector<NodeNumber>& to, TimePoint now);
   void has_failed(JobNumber job) { jobs_[job].state = State::failed; }
-  /// When the next order is due; max(): never.
-  TimePoint next() const { return orders_.empty() ? TimePoint::max() : orders_.begin()->first; }
-  /// The next that is due; nothing: none is.
-  std::optional<Order> take(TimePoint now);
   /// It is carried out, or its node is lost.
   void is_done(const Order& order);
-  /// The node does nothing until then.
-  void put_off(const Order& order, TimePoint until) { orders_.emplace(until, order); }
+  Mail<Order>& orders() noexcept { return orders_; }
 
  private:
   struct Job {
@@ -55,8 +47,7 @@ class SpawnedJobs {
 
   std::mt19937_64 random_;
   std::vector<Job> jobs_;
-  std::vector<TimePoint> last_;  ///< of each node: its last order
-  std::multimap<TimePoint, Order> orders_;
+  Mail<Order> orders_;
 };
 
 }  // namespace weft::simulation

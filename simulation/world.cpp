@@ -90,7 +90,7 @@ bool World::pass_time(nanoseconds until) {
   if (const auto event = network_.next()) when = std::min(when, virtual_time(*event));
   for (const auto& node : nodes_)
     if (node && !is_paused(node->self())) when = std::min(when, std::max(now_, node->deadline()));
-  when = std::min(when, std::max(now_, std::min(spawned_.next(), printed_.next())));
+  when = std::min(when, std::max(now_, next_letter()));
   for (const auto& client : clients_)
     if (client && !client->is_gone() && !is_paused(client->node()))
       when = std::min(when, std::max(now_, client->deadline()));
@@ -116,7 +116,7 @@ bool World::pass_time(nanoseconds until) {
     if (node && node->deadline() <= now_) wake(node->self());
   for (const auto& client : clients_)
     if (client && !client->is_gone() && client->deadline() <= now_) wake(client->node());
-  return !has_come || !awake_.empty() || std::min(spawned_.next(), printed_.next()) <= now_;
+  return !has_come || !awake_.empty() || next_letter() <= now_;
 }
 
 void World::end_process(std::uint32_t rank) {
@@ -152,6 +152,26 @@ void World::forget(NodeNumber number) {
   nodes_[number].reset();
 }
 
+Loop::TimePoint World::next_letter() {
+  return std::min(spawned_.orders().next(), printed_.texts().next());
+}
+
+/// Calls act(letter, whether its node is there) for those that have come; true: any has.
+template <class Letter, class Act>
+bool World::each_letter(Mail<Letter>& mail, Act&& act) {
+  bool has_come = false;
+  while (auto letter = mail.take(now_)) {
+    const auto node = letter->node;
+    if (const auto pause = paused_until_.find(node); pause != paused_until_.end()) {
+      mail.put_off(std::move(*letter), pause->second);
+      continue;
+    }
+    act(*letter, nodes_[node] && leaves_at_.count(node) == 0);
+    has_come = true;
+  }
+  return has_come;
+}
+
 // ---- jobs that are started later
 
 void World::start(JobNumber job) {
@@ -174,16 +194,10 @@ std::vector<NodeNumber> World::live_nodes() const {
 bool World::carry_out_orders() {
   // A node may have been lost since.
   bool has_moved = end_what_is_over();
-  while (const auto order = spawned_.take(now_)) {
-    const auto pause = paused_until_.find(order->node);
-    if (pause != paused_until_.end()) {
-      spawned_.put_off(*order, pause->second);
-      continue;
-    }
-    if (nodes_[order->node] && leaves_at_.count(order->node) == 0) carry_out(*order);
-    spawned_.is_done(*order);
-    has_moved = true;
-  }
+  has_moved |= each_letter(spawned_.orders(), [this](const SpawnedJobs::Order& order, bool is_there) {
+    if (is_there) carry_out(order);
+    spawned_.is_done(order);
+  });
   has_moved |= end_what_is_over();
   changes_of_jobs_ += has_moved ? 1 : 0;
   return has_moved;
@@ -232,19 +246,11 @@ void World::print(std::uint32_t rank, std::vector<std::byte> bytes) {
 }
 
 bool World::bring_printed() {
-  bool has_come = false;
-  while (auto text = printed_.take(now_)) {
-    const auto node = text->node;
-    if (const auto pause = paused_until_.find(node); pause != paused_until_.end()) {
-      printed_.put_off(std::move(*text), pause->second);
-      continue;
-    }
-    if (!nodes_[node] || leaves_at_.count(node) != 0) continue;
-    nodes_[node]->deliver(text->source, std::move(text->bytes));
-    wake(node);
-    has_come = true;
-  }
-  return has_come;
+  return each_letter(printed_.texts(), [this](Printed::Text& text, bool is_there) {
+    if (!is_there) return;
+    nodes_[text.node]->deliver(text.source, std::move(text.bytes));
+    wake(text.node);
+  });
 }
 
 void World::pause(NodeNumber number, nanoseconds time) {

@@ -91,6 +91,9 @@ class World {
   void end_clients(NodeNumber node);
   bool pass_time(std::chrono::nanoseconds until);
   void begin_process(std::uint32_t rank);
+  server::Loop::TimePoint next_letter();
+  template <class Letter, class Act>
+  bool each_letter(Mail<Letter>& mail, Act&& act);
   bool carry_out_orders();
   bool bring_printed();
   void carry_out(const SpawnedJobs::Order& order);

@@ -171,7 +171,7 @@ bool Server::stop() {
 /// Its memory stays, for the loop may come out of where it is; the host's may be gone by then. after: 0: not
 /// waited for.
 void Server::abandon(std::chrono::seconds after) {
-  const char* const upcall = rooms_->host.running();
+  const char* const upcall = rooms_->host.upcalls().running();
   const char* const work = watch_.current();
   const auto where = upcall != nullptr ? fmt::format("the host's upcall {} does not return", upcall)
                      : work != nullptr ? fmt::format("its loop is held up by {}", work)
@@ -181,7 +181,7 @@ void Server::abandon(std::chrono::seconds after) {
   log_thread_.flush();  // the process may end before the thread of the log gets its turn
   is_abandoned_ = true;
   is_stopping_ = true;
-  rooms_->host.abandon();
+  rooms_->host.upcalls().abandon();
   loop_.post([] {});  // where it sleeps
   if (thread_.joinable()) thread_.detach();
 }

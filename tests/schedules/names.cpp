@@ -106,9 +106,10 @@ class NameCheck {
     name.is_kept_at_end =
         !is_late && !(is_of_process && (schedule_.finalizes || end_of(rank) != Time::max()));
     if (is_late) name.sure_until = name.called;
-    // A name of its program goes with its job, and that of a range goes with those that may see it.
+    // A name of its program goes with its job, that of a range with those that may see it, and that of a
+    // process with it: a job may have to end.
     const bool is_of_job =
-        operation.persistence == PMIX_PERSIST_APP || operation.range == PMIX_RANGE_NAMESPACE;
+        is_of_process || operation.persistence == PMIX_PERSIST_APP || operation.range == PMIX_RANGE_NAMESPACE;
     if (const auto over = record_.end_of_job[places_.job_of(rank)]; over && is_of_job) {
       name.sure_until = std::min<Time>(name.sure_until, *over);
       name.is_kept_at_end = false;

@@ -69,8 +69,8 @@ messages::Where Job::where(Rank rank) const {
 
 // ---- steps of the table
 
-Orders Job::raise(Event event, int exit_code, const std::string& line) {
-  step_by(event, exit_code, line);
+Orders Job::raise(Event event, const std::optional<Reason>& reason) {
+  reason ? step_by(event, reason->exit_code, reason->line) : step_by(event);
   return done();
 }
 

@@ -61,11 +61,13 @@ class Job {
   Orders node_settled();
   /// A node is lost with all its ranks. line: for the user; empty: there is none of this node.
   Orders node_lost(std::uint32_t node, const std::string& line);
-  /// What is no news of a rank or a node. exit_code and line: what the job comes to if this is the reason for
-  /// its end.
-  Orders raise(Event event, int exit_code, const std::string& line);
-  /// Of an event that is no reason.
-  Orders raise(Event event) { return raise(event, outcome_.exit_code(), {}); }
+  struct Reason {
+    int exit_code = 0;
+    std::string line{};
+  };
+  /// What is no news of a rank or a node. reason: what the job comes to if this is the reason for its end;
+  /// nothing: it is none.
+  Orders raise(Event event, const std::optional<Reason>& reason = {});
   /// Another process wants these ranks ended, which is no failure of theirs.
   void expect_end(const std::vector<job::Rank>& ranks) { ranks_.expect_end(ranks); }
   /// Once, when the output of a job is written of which ranks failed and the rest went on: a line to print

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/link/messages.hpp"
+#include "core/server/jobs/far_cards.hpp"
 #include "core/store/get/key_wait.hpp"
 
 namespace weft::server {
@@ -61,7 +62,7 @@ void Cards::fetch_by_host(const pmix_proc_t& proc, Wanted wanted, FetchDone done
     std::vector<UnkeptCard> unkept;
     if (status == PMIX_SUCCESS)
       status = is_job ? jobs_.learn(std::string(link::nspace_of(proc)), card)
-                      : jobs_.take_cards(card, {.unkept = &unkept});
+                      : take_cards(jobs_, card, {.unkept = &unkept});
     // A host knows no positions: its reply says that the rank has committed.
     return Fetched{status, status == PMIX_SUCCESS ? std::uint64_t{1} : 0, std::move(unkept)};
   };

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/server/jobs/unkept_card.hpp"
+#include "core/server/jobs/far_cards.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {

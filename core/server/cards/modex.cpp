@@ -12,6 +12,7 @@
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
+#include "core/server/jobs/far_cards.hpp"
 #include "transport/base/locked_memory.hpp"
 
 namespace weft::server {
@@ -232,7 +233,7 @@ void Modex::request(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyo
     const auto reply = base::decode<CardMessageReply>(body);
     if (!reply || reply->end <= beyond) return done({PMIX_ERR_UNPACK_FAILURE});
     std::vector<UnkeptCard> unkept;
-    status = modex->jobs_.take_cards(reply->cards, {.unkept = &unkept});
+    status = take_cards(modex->jobs_, reply->cards, {.unkept = &unkept});
     done({status, status == PMIX_SUCCESS ? reply->end : 0, std::move(unkept)});
   };
   cluster_.send(node, RequestType::card, base::encode(message), replied);
@@ -380,8 +381,9 @@ void Modex::go_on(Fetch& fetch) {
   if (!image->whole) return read_all(fetch, *place, *image);
   const auto& proc = fetch.proc;
   std::vector<UnkeptCard> unkept;
-  const auto status = jobs_.take_card(
-      {link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records}, {.unkept = &unkept});
+  const auto status =
+      take_card(jobs_, {link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records},
+                {.unkept = &unkept});
   end(fetch, {status, status == PMIX_SUCCESS ? image->published : 0, std::move(unkept)});
 }
 

@@ -213,12 +213,14 @@ void ProcessEnds::forget(const std::string& nspace) {
 
 /// What is still between the nodes waits for processes of other namespaces that have not called, and find
 /// this one gone when they do: the servers agree on an end. A group that has other members needs the
-/// namespace as long as it is there, and so do its fences and its end.
+/// namespace as long as it is there, and so do its fences and its end, and a construct that will be made of
+/// the others.
 bool ProcessEnds::is_in_nothing(const std::string& nspace) {
   const auto open = exchanges_.open_with(nspace);
   for (const auto& key : open)
     if (!exchanges_.is_of_group(key)) exchanges_.give_up(key, PMIX_ERR_UNREACH);
-  return open.empty() && !rooms_.groups.has_others_than(nspace);
+  return open.empty() && !rooms_.groups.has_others_than(nspace) &&
+         !rooms_.gatherings.is_any_under_way_with(nspace);
 }
 
 void ProcessEnds::forget_ended() {

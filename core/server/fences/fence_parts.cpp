@@ -75,7 +75,7 @@ FencePart Fences::part_of(const Procs& procs, std::uint64_t generation, const Ha
 std::optional<Participants> Fences::known_participants(const FenceName& name) const {
   auto procs = jobs_.procs_of(name.procs);
   if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
-  jobs_.meet(*procs);
+  note_meeting(jobs_, *procs);
   return Participants(std::move(*procs));
 }
 

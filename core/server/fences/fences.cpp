@@ -128,7 +128,7 @@ Fences::BoardRef Fences::open(const Procs& procs) {
   const auto known = find(procs);
   auto shape = shape_of(known != nullptr ? known->procs() : Participants(procs));
   if (!shape) return nullptr;
-  jobs_.meet(procs);
+  note_meeting(jobs_, procs);
   if (known != nullptr) {
     // Local ranks of a namespace may have been added since; a board that is in use goes on as it is.
     if (known->members().size() == shape->members.size() || !give_back(known)) return known;

@@ -27,10 +27,8 @@ class Host {
   Host(const pmix_server_module_t* module, asio::io_context& loop, bool hears_connects = false);
   /// What the host answers from here on has no effect.
   ~Host() { upcalls_->close(); }
-  /// The loop is in the host and does not come back: neither answers nor upcalls from here on. Any thread.
-  void abandon() noexcept { upcalls_->abandon(); }
-  /// The upcall that the loop has not come back from; null: none. Any thread.
-  const char* running() const noexcept { return upcalls_->running(); }
+  /// Those that have not been answered. Any thread.
+  OpenUpcalls& upcalls() const noexcept { return *upcalls_; }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
@@ -43,8 +41,6 @@ class Host {
   bool does_fences() const noexcept { return offers(&pmix_server_module_t::fence_nb); }
   bool does_connect() const noexcept { return !hears_connects_ && offers(&pmix_server_module_t::connect); }
   bool hears_connects() const noexcept { return hears_connects_; }
-  /// All of publish, lookup and unpublish are its, or none.
-  bool publishes() const noexcept { return offers(&pmix_server_module_t::publish); }
   bool does_groups() const noexcept { return offers(&pmix_server_module_t::group); }
 
   /// Makes an upcall: call(function of the module, pointer for its callback) returns the function's status.

@@ -27,15 +27,6 @@ Job* Jobs::known(std::string_view nspace) {
   return job != nullptr && job->writer ? job : nullptr;
 }
 
-void Jobs::meet(const Procs& procs) {
-  const bool is_of_one = std::all_of(procs.begin(), procs.end(), [&](const pmix_proc_t& proc) {
-    return link::is_of(proc, link::nspace_of(procs.front()));
-  });
-  if (is_of_one) return;
-  for (const auto& proc : procs)
-    if (auto* job = known(link::nspace_of(proc))) job->has_met = true;
-}
-
 Job* Jobs::find_announced(std::string_view nspace) {
   const auto found = jobs_.find(nspace);
   return found == jobs_.end() ? nullptr : found->second.get();
@@ -184,62 +175,6 @@ std::vector<NodeNumber> Jobs::nodes_of(const Procs& procs) const {
     nodes.insert(entry->node);
   }
   return {nodes.begin(), nodes.end()};
-}
-
-ConnectionRef Jobs::connection_of(const pmix_proc_t& proc) const {
-  const auto* job = find(link::nspace_of(proc));
-  const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
-  const auto open = local == store::none ? std::nullopt : std::optional(job->connections.find(local));
-  return open && *open != job->connections.end() ? (*open)->second : nullptr;
-}
-
-pmix_status_t Jobs::take_cards(Bytes blobs, Beside beside) {
-  auto status = PMIX_SUCCESS;
-  const auto seen = store::read_cards(blobs, [&](const store::Card& card) {
-    if (const auto taken = take_card(card, beside); taken != PMIX_SUCCESS) status = taken;
-  });
-  return seen ? status : PMIX_ERR_UNPACK_FAILURE;
-}
-
-pmix_status_t Jobs::take_card(const store::Card& card, Beside beside) {
-  auto* job = find(card.nspace);
-  if (job == nullptr || card.rank >= job->view().ranks()) return PMIX_SUCCESS;
-  if (job->view().local_index(card.rank) != store::none) return PMIX_SUCCESS;  // ours: it lies in its card
-  const auto added = job->writer->add_card(card);
-  if (added) {
-    job->unkept.erase(card.rank);
-    return PMIX_SUCCESS;
-  }
-  const bool has_gap = added.error().code == Errc::again;
-  if (added.error().code == Errc::no_space || (has_gap && job->unkept.count(card.rank) != 0)) {
-    leave_out(*job, card);
-    if (beside.unkept != nullptr) beside.unkept->emplace_back(card);
-    return PMIX_SUCCESS;
-  }
-  if (!has_gap) return PMIX_ERR_OUT_OF_RESOURCE;
-  if (beside.behind == nullptr) return PMIX_ERR_UNPACK_FAILURE;
-  beside.behind->push_back(link::make_proc(card.nspace, card.rank));
-  return PMIX_SUCCESS;
-}
-
-/// Leaves a card out of the segment. Earlier records of the rank stay, unless they would hide what is left
-/// out.
-void Jobs::leave_out(Job& job, const store::Card& card) const {
-  const auto& view = job.view();
-  const bool is_known = std::any_of(card.records.begin(), card.records.end(), [&](const auto& record) {
-    return view.cards().find(card.rank, record.key, store::hash_key(record.key)).has_value();
-  });
-  if (is_known) job.writer->forget_card(card.rank);
-  const bool is_first = job.unkept.empty();
-  job.unkept.insert(card.rank);
-  if (!is_first) return;
-  base::warn(base::LogPart::jobs,
-             "{}: what ranks of other nodes have put is more than the segment of this node keeps of it, {} "
-             "MiB or the memory "
-             "that there is: the values of rank {}, and of others like it, are fetched by each Get that asks "
-             "for them. A larger "
-             "WEFT_SEGMENT_BYTES, or less data put, makes room",
-             job.nspace, view.header().remote_capacity >> 20, card.rank);
 }
 
 }  // namespace weft::server

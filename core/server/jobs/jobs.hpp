@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The namespaces of this server, and the way of other nodes' cards into them. The loop's thread only.
+// The namespaces of this server. The loop's thread only.
 #pragma once
 
 #include <deque>
@@ -14,8 +14,6 @@
 #include "core/link/rank_runs.hpp"
 #include "core/server/jobs/job.hpp"
 #include "core/server/jobs/proc_set.hpp"
-#include "core/server/jobs/unkept_card.hpp"
-#include "core/store/cards/card.hpp"
 
 namespace weft::server {
 
@@ -41,8 +39,6 @@ class Jobs {
   /// Also one that has ended, and is kept for the collectives that it was in with others.
   Job* known(std::string_view nspace);
   const Job* known(std::string_view nspace) const { return const_cast<Jobs*>(this)->known(nspace); }
-  /// These are named in one collective. Cost: O(processes).
-  void meet(const Procs& procs);
   /// Also one that the host has only announced by registering a client.
   Job* find_announced(std::string_view nspace);
   Job& announce(const std::string& nspace);
@@ -89,24 +85,8 @@ class Jobs {
   Result<Procs> procs_of(const link::RankRuns& named) const;
   /// The nodes of these processes, ascending; empty: not all of them are known here.
   std::vector<NodeNumber> nodes_of(const Procs& procs) const;
-  /// The connection of a client of this node. Null: it is not connected, or lives elsewhere.
-  ConnectionRef connection_of(const pmix_proc_t& proc) const;
-
-  /// The results of take_cards() beside its status.
-  struct Beside {
-    /// Gets the ranks of whose cards something in between is missing here; without it that is an error.
-    Procs* behind = nullptr;
-    std::vector<UnkeptCard>* unkept = nullptr;  ///< gets what is left out
-  };
-  /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. Records before a
-  /// malformed byte are kept. A card that there is no room for is left out, which is no error: a Get of what
-  /// is in it finds nothing here that is older, and fetches it again. PMIX_ERR_UNPACK_FAILURE,
-  /// PMIX_ERR_OUT_OF_RESOURCE.
-  pmix_status_t take_cards(Bytes blobs, Beside beside);
-  pmix_status_t take_card(const store::Card& card, Beside beside);
 
  private:
-  void leave_out(Job& job, const store::Card& card) const;
   void unlearn(Job& job);
   void add_server_keys(store::JobSpec& spec) const;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of a set that live on this node.
+// What this node has to do with the processes of a set.
 #pragma once
+
+#include <algorithm>
 
 #include "core/link/messages.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -20,6 +22,24 @@ void each_local(JobsOf& jobs, const Procs& procs, See&& see) {
       see(*job, local);
     }
   }
+}
+
+/// The jobs of these processes, which one collective names, have met. Cost: O(processes).
+inline void note_meeting(Jobs& jobs, const Procs& procs) {
+  const bool is_of_one = std::all_of(procs.begin(), procs.end(), [&](const pmix_proc_t& proc) {
+    return link::is_of(proc, link::nspace_of(procs.front()));
+  });
+  if (is_of_one) return;
+  for (const auto& proc : procs)
+    if (auto* job = jobs.known(link::nspace_of(proc))) job->has_met = true;
+}
+
+/// The connection of a client of this node. Null: it is not connected, or lives elsewhere.
+inline ConnectionRef connection_of(const Jobs& jobs, const pmix_proc_t& proc) {
+  const auto* job = jobs.find(link::nspace_of(proc));
+  const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
+  const auto open = local == store::none ? std::nullopt : std::optional(job->connections.find(local));
+  return open && *open != job->connections.end() ? (*open)->second : nullptr;
 }
 
 }  // namespace weft::server

@@ -27,7 +27,11 @@ void KeeperCalls::send(const Ref& call) {
 void KeeperCalls::replied(const Ref& call, unsigned sent, pmix_status_t status, Bytes body) {
   if (!call->done || sent != call->sent) return;
   const bool has_moved = places_.keeper_of(call->home) != call->keeper;
-  if (status == PMIX_ERR_UNREACH && has_moved) return send(call);
+  // What was done at a keeper that has left meanwhile the next one does not know, which may be this server
+  // and have begun. What a lookup has got is with no other server.
+  const bool is_done_there = status == PMIX_SUCCESS && call->type == RequestType::name_look_up;
+  if (has_moved && !is_done_there && (status == PMIX_ERR_UNREACH || status == PMIX_SUCCESS))
+    return send(call);
   if (status == PMIX_ERR_UNREACH && ++call->misses < most_misses && cluster_.is_open()) {
     call->pause = std::make_unique<Timer>(loop_, retry_pause, [this, weak = std::weak_ptr(call)] {
       if (const auto open = weak.lock(); open && open->done) send(open);

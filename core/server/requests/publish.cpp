@@ -30,8 +30,13 @@ void on_looked_up(pmix_status_t status, pmix_pdata_t* found, std::size_t count, 
   finish_value(pointer, status, data::value_of_array(PMIX_PDATA, found, found != nullptr ? count : 0));
 }
 
+/// All of publish, lookup and unpublish are the host's, or none.
+bool does_publish(const Host& host) {
+  return host.offers(&pmix_server_module_t::publish);
+}
+
 void on_publish(const RequestRooms& rooms, const Requester& from, link::Publish message) {
-  if (!rooms.host.publishes()) return rooms.published.publish(from, message);
+  if (!does_publish(rooms.host)) return rooms.published.publish(from, message);
   from.add_user(message.infos);
   const auto held = hold(from.proc(), std::move(message));
   rooms.host.ask<OpUpcall>(&pmix_server_module_t::publish, "publish", ending(held, replying(from)),
@@ -43,7 +48,7 @@ void on_publish(const RequestRooms& rooms, const Requester& from, link::Publish 
 
 void on_lookup(const RequestRooms& rooms, const Requester& from, link::Lookup message) {
   if (message.keys.empty()) return from.answer({PMIX_ERR_BAD_PARAM, {}, {}});
-  if (!rooms.host.publishes()) return rooms.published.look_up(from, message);
+  if (!does_publish(rooms.host)) return rooms.published.look_up(from, message);
   from.add_user(message.directives);
   const auto held = std::make_shared<KeyedCall<link::Lookup>>(from.proc(), std::move(message));
   rooms.host.ask<ValueUpcall>(
@@ -54,7 +59,7 @@ void on_lookup(const RequestRooms& rooms, const Requester& from, link::Lookup me
 }
 
 void on_unpublish(const RequestRooms& rooms, const Requester& from, link::Unpublish message) {
-  if (!rooms.host.publishes()) return rooms.published.unpublish(from, message);
+  if (!does_publish(rooms.host)) return rooms.published.unpublish(from, message);
   from.add_user(message.directives);
   const auto held = std::make_shared<KeyedCall<link::Unpublish>>(from.proc(), std::move(message));
   rooms.host.ask<OpUpcall>(&pmix_server_module_t::unpublish, "unpublish", ending(held, replying(from)),

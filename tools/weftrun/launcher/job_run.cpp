@@ -185,8 +185,8 @@ void JobRun::say_if_library_is_lost() {
 // ---- signals, time, output
 
 void JobRun::on_end_signal(int signal) {
-  carry_out(job_.raise(jobs::Event::end_signal, exit_status::signal_base + signal,
-                       messages::ended_by_signal(signal)));
+  carry_out(job_.raise(jobs::Event::end_signal,
+                       {{exit_status::signal_base + signal, messages::ended_by_signal(signal)}}));
 }
 
 void JobRun::control(const job::ControlRequest& request, const std::vector<Rank>& ranks) {
@@ -211,15 +211,15 @@ void JobRun::control(const job::ControlRequest& request, const std::vector<Rank>
   const auto line = messages::ended_by_control(nspace(), request.from.nspace, number(request.from.rank));
   if (kills) send(SIGKILL);  // before the SIGTERM that begins the end
   // Of a job that is killed already such an event would leave ranks behind.
-  if (is_before_its_end()) carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
+  if (is_before_its_end()) carry_out(job_.raise(jobs::Event::end_signal, {{exit_code, line}}));
   if (kills && job_.state() == jobs::State::stopping)
-    carry_out(job_.raise(jobs::Event::end_signal, exit_code, line));
+    carry_out(job_.raise(jobs::Event::end_signal, {{exit_code, line}}));
 }
 
 void JobRun::end_with(const JobRun& other) {
   if (!is_before_its_end()) return;  // that it ends already is no second signal
-  carry_out(job_.raise(jobs::Event::end_signal, other.job_.exit_code(),
-                       messages::ended_with(nspace(), other.nspace())));
+  carry_out(job_.raise(jobs::Event::end_signal,
+                       {{other.job_.exit_code(), messages::ended_with(nspace(), other.nspace())}}));
 }
 
 void JobRun::on_relayed_signal(int signal) {
@@ -240,9 +240,11 @@ void JobRun::on_time_up(std::chrono::milliseconds limit) {
 
 void JobRun::end_for_time(std::chrono::milliseconds limit) {
   const double seconds = std::chrono::duration<double>(limit).count();
-  carry_out(job_.raise(jobs::Event::time_up, exit_status::timed_out,
-                       is_starting() ? messages::timed_out_at_start(seconds)
-                                     : messages::timed_out(seconds, job_.ranks().running(), table_.size())));
+  carry_out(job_.raise(
+      jobs::Event::time_up,
+      {{exit_status::timed_out, is_starting()
+                                    ? messages::timed_out_at_start(seconds)
+                                    : messages::timed_out(seconds, job_.ranks().running(), table_.size())}}));
 }
 
 void JobRun::on_written() {
@@ -269,7 +271,7 @@ void JobRun::on_reader_lost(job::Stream stream) {
 
 void JobRun::on_output_lost(const std::string& what, int error) {
   carry_out(
-      job_.raise(jobs::Event::output_lost, exit_status::own_failure, messages::output_lost(what, error)));
+      job_.raise(jobs::Event::output_lost, {{exit_status::own_failure, messages::output_lost(what, error)}}));
 }
 
 void JobRun::print_end() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/log_format.hpp"
+#include "core/server/jobs/far_cards.hpp"
 #include "core/server/jobs/members.hpp"
 #include "core/store/cards/blob.hpp"
 #include "core/store/cards/card.hpp"
@@ -194,7 +195,7 @@ void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
 
 pmix_status_t CardExchange::take_blobs(Bytes blobs, Procs& behind) {
   const auto taken = generated_.take(blobs);
-  const auto cards = jobs_.take_cards(blobs, {.behind = &behind});
+  const auto cards = take_cards(jobs_, blobs, {.behind = &behind});
   return taken == PMIX_SUCCESS ? cards : taken;
 }
 

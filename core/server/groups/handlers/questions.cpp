@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/data/types/opaque.hpp"
+#include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 namespace {
@@ -67,7 +68,7 @@ bool Questions::is_of_another_user(const pmix_proc_t& proc, const link::GroupQue
 }
 
 void Questions::ask_here(const pmix_proc_t& proc, link::GroupQuestion question, Answered answered) {
-  const auto connection = jobs_.connection_of(proc);
+  const auto connection = connection_of(jobs_, proc);
   const bool is_there = connection != nullptr && !connection->finalized;
   const auto* wishes = is_there ? &connection->subscription.wishes() : nullptr;
   const bool is_wanted =

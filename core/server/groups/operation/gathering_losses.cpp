@@ -236,7 +236,7 @@ void Gatherings::take_inquiry(const FenceName& name) {
   auto procs = rooms_.jobs.procs_of(name.procs);
   if (!procs || !is_met_for(name.operation.kind)) return;
   const auto set = canonical(std::move(*procs));
-  rooms_.jobs.meet(set);
+  note_meeting(rooms_.jobs, set);
   // Where handlers are asked about it, this node's part comes when they have decided.
   if (open_.gathering(name.operation, set) || open_.under_way(name.operation, set)) return;
   if (rooms_.operations.goes_over_to(name.operation)) return;

@@ -127,12 +127,26 @@ void Gatherings::forget(const std::string& nspace) {
   }
 }
 
+namespace {
+
+bool is_with_others(const Operation& operation, const std::string& nspace) {
+  const auto is_its = [&](const pmix_proc_t& proc) { return link::is_of(proc, nspace); };
+  const auto count = std::count_if(operation.set.begin(), operation.set.end(), is_its);
+  return count != 0 && static_cast<std::size_t>(count) != operation.set.size();
+}
+
+}  // namespace
+
+bool Gatherings::is_any_under_way_with(const std::string& nspace) const {
+  return open_.find_if([&](const Operation& open) {
+    const bool may_fail = open.state == OperationState::gathering && !open.goes_on_smaller;
+    return !may_fail && is_with_others(open, nspace);
+  }) != nullptr;
+}
+
 void Gatherings::end_all_with(const std::string& nspace) {
   for (const auto& open : open_.in(OperationState::gathering)) {
-    const auto is_its = [&](const pmix_proc_t& proc) { return link::is_of(proc, nspace); };
-    const bool is_any = std::any_of(open->set.begin(), open->set.end(), is_its);
-    const bool is_with_others = is_any && !std::all_of(open->set.begin(), open->set.end(), is_its);
-    if (is_with_others)
+    if (is_with_others(*open, nspace))
       fail_for_all(open, OperationEvent::hopeless, PMIX_ERR_UNREACH,
                    link::make_proc(nspace, PMIX_RANK_UNDEF));
   }

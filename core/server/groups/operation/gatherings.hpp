@@ -29,7 +29,7 @@
 #include "core/server/groups/table/group_events.hpp"
 #include "core/server/groups/table/peer_calls.hpp"
 #include "core/server/host/host.hpp"
-#include "core/server/jobs/jobs.hpp"
+#include "core/server/jobs/members.hpp"
 #include "core/server/loop/loop.hpp"
 
 namespace weft::server {
@@ -72,6 +72,9 @@ class Gatherings {
   void forget(const std::string& nspace);
   /// Those of processes of this namespace, which is no more, and of others fail.
   void end_all_with(const std::string& nspace);
+  /// An operation that is with the other nodes, or goes on without those that are lost, has processes of this
+  /// namespace and of others.
+  bool is_any_under_way_with(const std::string& nspace) const;
 
   // Which ranks are missing, as Fences tells it of fences.
   std::vector<FencePart> open_parts() const;
@@ -89,7 +92,7 @@ class Gatherings {
   void enter(OperationName name, Procs set, Arrival arrival, bool goes_on_smaller);
   void tell_others(const Operation& operation, const Arrival& arrival);
   OperationRef add(Operation operation) {
-    rooms_.jobs.meet(operation.set);
+    note_meeting(rooms_.jobs, operation.set);
     return open_.add(std::move(operation), loop_.now());
   }
   bool is_complete(const Operation& operation) const;

@@ -283,11 +283,6 @@ void Groups::end(const std::string& name, const std::vector<GroupPart>& parts) {
 
 // ---- groups that one server makes for all
 
-NodeNumber Groups::keeper_of(const link::RankRuns& members) const {
-  const auto node = rooms_.peers.node_of(link::make_proc(members.front().nspace, members.front().first));
-  return node.value_or(rooms_.peers.self());
-}
-
 Result<MadeGroup> Groups::made_in(Bytes bytes) const {
   auto made = base::decode<MadeGroup>(bytes);
   if (made && !rooms_.jobs.may_be_named(made->group.members))

@@ -53,7 +53,6 @@ class Groups {
   void add(MadeGroup made, pmix_status_t status);
   /// It has ended. parts: with the members that it has ended without.
   void end(const std::string& name, const std::vector<GroupPart>& parts);
-  NodeNumber keeper_of(const link::RankRuns& members) const;
 
   // Groups that are made, or changed, by one server for all (Invitations, Memberships).
   /// As another server sends it. Errors: corrupt.

@@ -274,9 +274,11 @@ void Operations::finish_construct(const Operation& operation, const std::vector<
   auto outcome = outcome_of(parts, rooms_.groups.by_rank(operation.set));
   if (outcome.members.empty()) return answer(operation, {outcome.status, {}, {}});
   open_.failures().forget(operation.name.group);
+  const auto& first = outcome.members.front();
+  const auto keeper = rooms_.peers.node_of(link::make_proc(first.nspace, first.first));
   MadeGroup made{.name = operation.name.group,
                  .group = {outcome.members, outcome.context_id, outcome.options,
-                           rooms_.groups.keeper_of(outcome.members), 1, outcome.series, outcome.series},
+                           keeper.value_or(rooms_.peers.self()), 1, outcome.series, outcome.series},
                  .data = {}};
   for (const auto& part : parts) made.data.insert(made.data.end(), part.data.begin(), part.data.end());
   const auto offer = offer_board(operation, outcome);

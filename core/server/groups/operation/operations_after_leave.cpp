@@ -13,6 +13,7 @@
 
 #include "core/events/range.hpp"
 #include "core/server/groups/operation/operations.hpp"
+#include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 
@@ -28,7 +29,7 @@ bool Operations::may_be_called(const Operation& operation) const {
   if (group == nullptr) return false;
   const auto here = rooms_.groups.local_members(*group);
   return std::any_of(here.begin(), here.end(), [&](const pmix_proc_t& proc) {
-    return !contains(operation.lost, proc) && rooms_.jobs.connection_of(proc) != nullptr;
+    return !contains(operation.lost, proc) && connection_of(rooms_.jobs, proc) != nullptr;
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/events/range.hpp"
 #include "core/server/groups/operation/operations.hpp"
+#include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 
@@ -82,7 +83,7 @@ void Operations::run_at_board(GroupBoards::Full full) {
   const bool is_by_rank = board.members == groups.by_rank(board.set);
   const auto first = std::min_element(board.here.begin(), board.here.end(), link::is_less);
   for (auto proc = board.here.begin(); is_plain && proc != board.here.end(); ++proc) {
-    const auto connection = rooms_.jobs.connection_of(*proc);
+    const auto connection = connection_of(rooms_.jobs, *proc);
     if (connection == nullptr) break;
     operation.arrived.push_back({.from = {connection, 0}});
     if (!constructs || proc != first) continue;  // the order of the members is asked of the first only
@@ -161,7 +162,7 @@ void Operations::answer(const Operation& operation, const link::Answer& answer) 
     const bool is_to_come = operation.at_board && arrival.from.tag == 0;
     if (!is_to_come)
       arrival.from.answer_encoded(bytes);
-    else if (rooms_.jobs.connection_of(arrival.from.proc()) == arrival.from.connection)
+    else if (connection_of(rooms_.jobs, arrival.from.proc()) == arrival.from.connection)
       owed.push_back(arrival.from.proc());
   }
   owed_.add(operation.name, operation.set, bytes, std::move(owed));

@@ -12,7 +12,7 @@
 
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/groups/table/group_table.hpp"
-#include "core/server/jobs/jobs.hpp"
+#include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 
@@ -47,7 +47,7 @@ class PeerCalls {
   /// leads.
   std::optional<NodeNumber> node_of(const pmix_proc_t& proc) const;
   /// As Jobs::meet.
-  void meet(const link::RankRuns& members) { jobs_.meet(link::procs_or_none(members)); }
+  void meet(const link::RankRuns& members) { note_meeting(jobs_, link::procs_or_none(members)); }
   /// Of a message about a process: `then`, when its namespace is registered here, which may be later than at
   /// the server of the process; or after registration_wait, where it is not.
   void when_known(const pmix_proc_t& proc, std::function<void()> then);

@@ -269,7 +269,7 @@ TEST_F(JobTest, one_that_had_connected_and_has_left_without_finalize_has_failed)
 
 TEST_F(JobTest, signals_end_what_does_not_obey_and_it_has_not_ended_well_then) {
   auto job = running();
-  const auto signal = [&] { return in_words(job.raise(Event::end_signal, 130, "interrupted")); };
+  const auto signal = [&] { return in_words(job.raise(Event::end_signal, {{130, "interrupted"}})); };
   EXPECT_EQ(signal(), (Words{"result interrupted", "stop"}));
   EXPECT_EQ(signal(), Words{"kill"});
   EXPECT_EQ(job.exit_code(), 130);

@@ -13,6 +13,7 @@
 
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
+#include "core/server/jobs/far_cards.hpp"
 #include "core/store/cards/card.hpp"
 #include "tests/unit/core/store/segment/jobs.hpp"
 
@@ -350,7 +351,7 @@ TEST_F(ByHost, a_deadline_waits_for_a_fence_that_brings_the_key) {
   DirectModex::end(PMIX_SUCCESS, {});
   turn();
   EXPECT_FALSE(waiting->status);
-  EXPECT_EQ(jobs.take_cards(far_card(far, "key"), {}), PMIX_SUCCESS);
+  EXPECT_EQ(take_cards(jobs, far_card(far, "key"), {}), PMIX_SUCCESS);
   gets.retry_all(job_name);
   EXPECT_EQ(waiting->status, PMIX_SUCCESS);
 }

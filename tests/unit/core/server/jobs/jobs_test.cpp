@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/link/messages.hpp"
+#include "core/server/jobs/far_cards.hpp"
 #include "core/server/jobs/members.hpp"
 
 namespace weft::server {
@@ -94,12 +95,12 @@ TEST_F(JobsTest, nodes_of_unknown_processes_are_not_known) {
 
 TEST_F(JobsTest, cards_that_belong_to_no_rank_elsewhere_are_ignored) {
   registered("a", 2);
-  EXPECT_EQ(jobs_->take_card({"nobody", 0, 0, 0, {}}, {}), PMIX_SUCCESS);
-  EXPECT_EQ(jobs_->take_card({"a", 7, 0, 0, {}}, {}), PMIX_SUCCESS);
-  EXPECT_EQ(jobs_->take_card({"a", 1, 0, 0, {}}, {}), PMIX_SUCCESS)
+  EXPECT_EQ(take_card(*jobs_, {"nobody", 0, 0, 0, {}}, {}), PMIX_SUCCESS);
+  EXPECT_EQ(take_card(*jobs_, {"a", 7, 0, 0, {}}, {}), PMIX_SUCCESS);
+  EXPECT_EQ(take_card(*jobs_, {"a", 1, 0, 0, {}}, {}), PMIX_SUCCESS)
       << "a local rank's card is read where it lies";
   const std::byte nonsense[5]{};
-  EXPECT_EQ(jobs_->take_cards(nonsense, {}), PMIX_ERR_UNPACK_FAILURE);
+  EXPECT_EQ(take_cards(*jobs_, nonsense, {}), PMIX_ERR_UNPACK_FAILURE);
 }
 
 }  // namespace
