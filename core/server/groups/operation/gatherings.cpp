@@ -139,7 +139,8 @@ bool is_with_others(const Operation& operation, const std::string& nspace) {
 
 bool Gatherings::is_any_under_way_with(const std::string& nspace) const {
   return open_.find_if([&](const Operation& open) {
-    const bool may_fail = open.state == OperationState::gathering && !open.goes_on_smaller;
+    const bool may_fail =
+        open.state == OperationState::gathering && after_loss_of(open) < collectives::AfterLoss::asks;
     return !may_fail && is_with_others(open, nspace);
   }) != nullptr;
 }
