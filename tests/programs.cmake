@@ -33,7 +33,8 @@ function(weft_compile_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# Sets `result` to the variable that makes GoogleTest write down how long each test took, for scripts/times.
+# Sets `result` to the variable that makes GoogleTest write down how long each test took, for
+# scripts/checks/times.
 function(weft_gtest_report entry result)
   set(${result} GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/Testing/gtest/${entry}.xml PARENT_SCOPE)
 endfunction()

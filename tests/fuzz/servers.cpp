@@ -214,6 +214,7 @@ void add_servers(Decoders& to) {
       {"group_request",
        {request(RequestType::group_invitation, InvitationMessage{{1, 3}, "g", proc, runs, runs, {}}),
         request(RequestType::group_facts, construct), request(RequestType::group_aborted, construct),
+        request(RequestType::group_unknown, construct),
         request(RequestType::group_over, InvitationEnd{{1, 3}, proc, PMIX_ERR_TIMEOUT}),
         request(RequestType::group_changed, ChangedGroup{{"g", {runs, 0, {}, 0, 2}, {}}, runs}),
         request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},

@@ -135,7 +135,7 @@ set(random_jobs 50)
 if(WEFT_SANITIZE)
   set(random_jobs 20)  # each takes seconds there
 endif()
-add_test(NAME multiproc.weftrun.faults.random COMMAND ${PROJECT_SOURCE_DIR}/scripts/random_faults ${random_jobs})
+add_test(NAME multiproc.weftrun.faults.random COMMAND ${PROJECT_SOURCE_DIR}/scripts/load/random_faults ${random_jobs})
 foreach(name killed limits stopped table network random)
   set_tests_properties(multiproc.weftrun.faults.${name} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT

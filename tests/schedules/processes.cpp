@@ -449,11 +449,11 @@ std::vector<std::string> Processes::who_waits() const {
       out.push_back(fmt::format("rank {} waits for its answer to the invitation of operation {}, for ever",
                                 rank, process.joins.begin()->second));
   }
-  if (!out.empty()) return out;
-  out.emplace_back("the processes wait for one another outside of calls");
+  if (out.empty()) out.emplace_back("the processes wait for one another outside of calls");
   for (Rank rank = 0; rank < processes_.size(); ++rank) {
     const auto& process = processes_[rank];
-    if (!is_gone(rank) && !has_ended(process))
+    const bool is_in_call = process.spawns || process.waits || !process.joins.empty();
+    if (!is_gone(rank) && !has_ended(process) && !is_in_call && process.next != process.todo.size())
       out.push_back(fmt::format("  rank {} before operation {}", rank, process.todo[process.next].operation));
   }
   return out;

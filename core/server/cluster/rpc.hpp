@@ -54,6 +54,7 @@ enum class RequestType : std::uint16_t {
   group_changed,     ///< other members than before
   group_find,        ///< does that node know this group
   group_aborted,     ///< handlers have aborted this construct
+  group_unknown,     ///< the sender has callers in this construct, and knows not all of its members any more
   group_facts,       ///< what that node knows of a construct (losses.hpp)
   group_bootstrap,   ///< a process has called a construct whose members it does not know (bootstraps.hpp)
   group_names,       ///< which groups a process of that node is a member of (memberships.hpp)

@@ -14,6 +14,7 @@ std::vector<Found> found_changes();
 std::vector<Found> found_leaves();
 std::vector<Found> found_bootstraps();
 std::vector<Found> found_names();
+std::vector<Found> found_spawns();
 
 inline microseconds us(int count) {
   return microseconds(count);

@@ -48,10 +48,39 @@ Schedule lookup_of_a_lost_node_that_waits() {
   return out;
 }
 
+/// The reply of a keeper that had left came when the publisher's own server kept the names already, without
+/// this one.
+Schedule publish_whose_keeper_leaves_before_its_reply() {
+  auto out = on(2, 3, 980159434, 200000);
+  const auto publish = [](Rank by, int pause, pmix_persistence_t persistence) {
+    return Operation{
+        .kind = Kind::publish, .members = {by}, .pauses = {us(pause)}, .name = 1, .persistence = persistence};
+  };
+  out.operations = {{.kind = Kind::invite,
+                     .members = {3, 4},
+                     .pauses = {us(25), us(47)},
+                     .group = "group0",
+                     .adjusts = true,
+                     .target = 4,
+                     .answers = {Answer::accepts, Answer::accepts}},
+                    {.kind = Kind::print, .members = {4}, .pauses = {us(14)}},
+                    {.kind = Kind::construct,
+                     .members = {3, 4},
+                     .pauses = {us(0), us(55)},
+                     .group = "group1",
+                     .differs = true},
+                    {.kind = Kind::join, .members = {1}, .pauses = {us(0)}, .group = "group0"},
+                    publish(5, 24, PMIX_PERSIST_APP),
+                    publish(3, 22, PMIX_PERSIST_FIRST_READ)};
+  out.faults = {{Fault::Kind::node_leaves, 0, us(185)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_names() {
   return {{"publish whose keeper leaves with its reply", publish_whose_keeper_leaves_with_its_reply()},
+          {"publish whose keeper leaves before its reply", publish_whose_keeper_leaves_before_its_reply()},
           {"lookup of a lost node that waits", lookup_of_a_lost_node_that_waits()}};
 }
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/times on the logs of a build that never was: what is slowest, was skipped, or has failed."""
+"""scripts/checks/times on the logs of a build that never was: what is slowest, was skipped, or has failed."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "times"
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "checks" / "times"
 NINJA = """# ninja log v5
 0\t1000\t1\tcore/CMakeFiles/weft_store.dir/board.cpp.o\ta
 1000\t4500\t1\tlib/libpmix.so.2.4.2\tb

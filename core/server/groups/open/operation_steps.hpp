@@ -21,7 +21,7 @@ enum class OperationEvent : std::uint8_t {
   complete,   ///< the participants of this node have come, or are left out
   given,      ///< the same, and the host makes such operations
   hopeless,   ///< one of them is lost or has left, or it cannot be: it does not go on without
-  late,       ///< the deadline of one has passed
+  late,       ///< the deadline of one has passed, or another node says that it takes no part
   aborted,    ///< handlers have decided so, here or at another node
   approved,   ///< handlers have decided that it goes on
   replied,    ///< the host has

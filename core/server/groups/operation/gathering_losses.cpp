@@ -270,23 +270,44 @@ void Gatherings::take_part_without(const FenceName& name, const Procs& set) {
   if (is_complete(named)) rooms_.operations.complete(add(std::move(named)));
 }
 
+/// As another node names it. Errors: corrupt.
+Result<Operation> Gatherings::construct_in(const Result<FenceName>& name) const {
+  auto set = name ? rooms_.jobs.procs_of(name->procs) : weft::fail(Errc::corrupt);
+  if (!set || rooms_.jobs.nodes_of(*set).empty() || name->operation.kind != Operation::Kind::construct)
+    return weft::fail(Errc::corrupt);
+  return Operation{.name = name->operation, .set = rooms_.groups.set_of_group(*set)};
+}
+
 /// Handlers have aborted a construct at another node. Its members of this node that have called hear it at
 /// once, and the others when they call. Where this node's part is with the others it is too late here, and
 /// another node may end it, or none.
 void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
-  auto set = name ? rooms_.jobs.procs_of(name->procs) : weft::fail(Errc::corrupt);
-  const bool is_valid =
-      set && !rooms_.jobs.nodes_of(*set).empty() && name->operation.kind == Operation::Kind::construct;
-  if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
-  Operation named{.name = name->operation, .set = std::move(*set)};
-  const auto under_way = open_.under_way(named.name, named.set);
+  auto named = construct_in(name);
+  if (!named) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto under_way = open_.under_way(named->name, named->set);
   if (under_way && under_way->state == OperationState::asking) {
     rooms_.operations.end(under_way, OperationEvent::aborted, PMIX_GROUP_CONSTRUCT_ABORT);
-  } else if (name->generation == rooms_.operations.attempts(named) + 1) {
-    auto open = open_.gathering(named.name, named.set);
-    if (!open) open = add(std::move(named));
+  } else if (name->generation == rooms_.operations.attempts(*named) + 1) {
+    auto open = open_.gathering(named->name, named->set);
+    if (!open) open = add(std::move(*named));
     fail_for_all(open, OperationEvent::aborted, PMIX_GROUP_CONSTRUCT_ABORT, {});
+  }
+  reply(PMIX_SUCCESS, {});
+}
+
+/// A node of its members has forgotten others of them, whose namespace has ended, and takes no part: the
+/// construct is made nowhere. Its members of this node hear of it, or will when they call.
+void Gatherings::take_unknown(Bytes body, const Rpc::Reply& reply) {
+  const auto name = decode<FenceName>(body);
+  auto named = construct_in(name);
+  if (!named) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (const auto under_way = open_.under_way(named->name, named->set)) {
+    rooms_.operations.end(under_way, OperationEvent::late, PMIX_ERR_UNREACH);
+  } else if (name->generation == rooms_.operations.attempts(*named) + 1) {
+    auto open = open_.gathering(named->name, named->set);
+    if (!open) open = add(std::move(*named));
+    fail_for_all(open, OperationEvent::hopeless, PMIX_ERR_UNREACH, {});
   }
   reply(PMIX_SUCCESS, {});
 }

@@ -24,6 +24,8 @@ Gatherings::Gatherings(Loop& loop, OpenOperations& open, Rooms rooms)
     : loop_(loop), open_(open), rooms_(rooms) {
   rooms_.peers.on(RequestType::group_aborted,
                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_abort(body, reply); });
+  rooms_.peers.on(RequestType::group_unknown,
+                  [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_unknown(body, reply); });
 }
 
 // ---- participants that call

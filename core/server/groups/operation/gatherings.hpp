@@ -111,7 +111,9 @@ class Gatherings {
   void take_part_without(const FenceName& name, const Procs& set);
   void fail_for_all(const OperationRef& operation, OperationEvent event, pmix_status_t status,
                     const pmix_proc_t& lost);
+  Result<Operation> construct_in(const Result<FenceName>& name) const;
   void take_abort(Bytes body, const Rpc::Reply& reply);
+  void take_unknown(Bytes body, const Rpc::Reply& reply);
   bool is_between_nodes(const Operation& operation) const;
   FenceName next_name_of(const Operation& operation) const;
   FencePart part_of(const Operation& operation) const;

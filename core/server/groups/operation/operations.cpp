@@ -22,6 +22,7 @@ void Operations::complete(const OperationRef& operation) {
   if (is_by_host(*operation)) return step(operation, OperationEvent::given);
   rooms_.groups.table().settle();
   const auto why = reason_against(*operation);
+  if (why == PMIX_ERR_NOT_FOUND && operation->is_constructed()) tell_unknown(*operation);
   step(operation, why == PMIX_SUCCESS ? OperationEvent::complete : OperationEvent::hopeless, {why});
 }
 
@@ -216,6 +217,17 @@ bool Operations::adjust(Operation& operation) {
 bool Operations::is_of_ended_group(const Operation& operation) const {
   const bool has_group = operation.is_of_group() && !operation.is_constructed();
   return has_group && rooms_.groups.table().find(operation.name.group) == nullptr;
+}
+
+/// The nodes of its members that are known here wait for this one, which cannot take part.
+void Operations::tell_unknown(const Operation& construct) const {
+  const FenceName name{runs_of(construct.set), attempts(construct) + 1, construct.name};
+  std::set<NodeNumber> nodes;
+  for (const auto& proc : construct.set)
+    for (const auto node : rooms_.jobs.nodes_of({proc})) nodes.insert(node);
+  nodes.erase(rooms_.peers.self());
+  for (const auto node : nodes)
+    rooms_.peers.send(node, RequestType::group_unknown, base::encode(name), nullptr);
 }
 
 void Operations::tell_aborted(const FenceName& construct, const Procs& set) {

@@ -135,6 +135,7 @@ class Operations {
 
   bool goes_on_after(const OperationRef& operation, const collectives::Loss& loss);
   void leave_out_lost(Operation& operation) const;
+  void tell_unknown(const Operation& construct) const;
   void ask_handlers(const OperationRef& operation);
   Procs members_on(NodeNumber node, const Procs& set) const;
 

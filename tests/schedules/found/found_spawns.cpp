@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Jobs that processes start, whose namespaces end while others are in operations with their processes.
+#include "tests/schedules/found/found.hpp"
+
+namespace weft::schedules {
+namespace {
+
+Operation spawn_of(simulation::JobNumber job, Rank by, int pause = 0) {
+  return {.kind = Kind::spawn, .members = {by}, .pauses = {us(pause)}, .job = job};
+}
+
+/// Keeps the process from its next operation for longer than a namespace that has ended is known.
+Operation long_lookup(Rank by) {
+  return {.kind = Kind::look_up,
+          .members = {by},
+          .pauses = {us(0)},
+          .timeout = longest_lookup,
+          .waits = true};
+}
+
+/// A server whose own processes had all called forgot the namespace, and its result named it as a whole.
+Schedule construct_without_a_job_that_is_lost() {
+  auto out = on(3, 2, 980172322, 5000);
+  out.shape.spawned = {{2, 2}};
+  out.operations = {spawn_of(1, 5), long_lookup(3),
+                    {.kind = Kind::construct,
+                     .members = first(8),
+                     .pauses = std::vector<microseconds>(8),
+                     .group = "group0",
+                     .adjusts = true}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(8976)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// Where handlers decide, a server that still gathered failed for the namespace that it forgot.
+Schedule construct_that_asks_about_a_job_that_is_lost() {
+  auto out = on(4, 2, 980126561, 5000);
+  out.shape.spawned = {{2, 2, 1, 2}, {1, 1, 2}, {0, 1, 1}};
+  out.operations = {long_lookup(7), spawn_of(1, 2), spawn_of(2, 3), spawn_of(3, 1),
+                    {.kind = Kind::construct,
+                     .members = {0, 3, 4, 6, 7, 8, 11, 12, 15, 16, 17},
+                     .pauses = std::vector<microseconds>(11),
+                     .group = "group0",
+                     .asks = true}};
+  out.faults = {{Fault::Kind::node_lost, 2, us(3577)}};
+  out.finalizes = true;
+  return out;
+}
+
+/// A member calls when its server has forgotten another one's namespace: the others waited for that server.
+Schedule construct_of_a_job_that_is_forgotten() {
+  auto out = on(4, 2, 981051888, 200000);
+  out.shape.spawned = {{3, 2}, {3, 3}, {3, 2}};
+  const std::vector<Rank> members{0, 3, 4, 6, 9, 10};
+  const std::vector<microseconds> at_once(6);
+  out.operations = {
+      spawn_of(1, 0, 48), spawn_of(2, 7),
+      {.kind = Kind::construct, .members = members, .pauses = at_once, .group = "group0", .is_bare = true},
+      {.kind = Kind::invite,
+       .members = {2, 3, 4, 5, 6, 8, 11, 12},
+       .pauses = std::vector<microseconds>(8),
+       .group = "group0",
+       .target = 4,
+       .answers = {Answer::accepts, Answer::accepts, Answer::accepts, Answer::accepts, Answer::declines,
+                   Answer::accepts, Answer::accepts, Answer::accepts},
+       .is_optional = true},
+      {.kind = Kind::construct,
+       .members = members,
+       .pauses = at_once,
+       .group = "group1",
+       .asks = true,
+       .refuses = true}};
+  out.faults = {{Fault::Kind::process_ends, 10, us(2771)},
+                {Fault::Kind::node_lost, 2, us(3374)},
+                {Fault::Kind::node_lost, 3, us(6170)}};
+  return out;
+}
+
+}  // namespace
+
+std::vector<Found> found_spawns() {
+  return {{"construct without a job that is lost", construct_without_a_job_that_is_lost()},
+          {"construct that asks about a job that is lost", construct_that_asks_about_a_job_that_is_lost()},
+          {"construct of a job that is forgotten", construct_of_a_job_that_is_forgotten()}};
+}
+
+}  // namespace weft::schedules
