@@ -34,6 +34,7 @@ struct StartMessage {
   std::string nspace;               ///< of the servers of this launch
   std::uint32_t servers = 0;        ///< of this launch, the launcher among them
   std::uint32_t first_servers = 0;  ///< as ServerIdentity
+  bool are_names_at_launcher = false;  ///< all published names go through its server
   NodeName launcher;
   base::Secret key;       ///< key_bytes
   std::string transport;  ///< as WEFT_TRANSPORT; empty: the daemon chooses

@@ -18,7 +18,8 @@ constexpr MessageType others[] = {MessageType::hello,          MessageType::hell
                                   MessageType::refused,        MessageType::value,       MessageType::done,
                                   MessageType::board_moved,    MessageType::event,       MessageType::results,
                                   MessageType::board_offer,    MessageType::answer,      MessageType::output,
-                                  MessageType::group_question, MessageType::group_change};
+                                  MessageType::group_question, MessageType::group_change, MessageType::guest_reply,
+                                  MessageType::guest_taken};
 
 TEST(RequestTable, has_each_message_of_a_client_and_no_other) {
   for (std::uint16_t number = 1; link::to_text(MessageType{number}) != "unknown"; ++number) {
