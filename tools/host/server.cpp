@@ -191,7 +191,8 @@ struct Upcalls {
   static void names_lost(std::size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t[], std::size_t,
                          pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done, void* cookie) {
     const Server* server = current.load(std::memory_order_acquire);
-    const bool is_of_server = server != nullptr && source != nullptr && PMIX_CHECK_PROCID(source, &server->self_);
+    const bool is_of_server =
+        server != nullptr && source != nullptr && PMIX_CHECK_PROCID(source, &server->self_);
     if (is_of_server) server->events_.names_lost();
     if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cookie);
   }
@@ -279,7 +280,10 @@ void Server::share_names(const std::string& of) {
     const auto id = PMIx_Register_event_handler(&code, 1, nullptr, 0, &Upcalls::names_lost, nullptr, nullptr);
     require(id < 0 ? id : PMIX_SUCCESS, "PMIx_Register_event_handler");
   }
-  auto infos = names_infos(of);
+  const auto where = read_names_of(of);
+  InfoList infos;
+  infos.add_bool(WEFT_NAMES_OF, true);
+  where.pid ? infos.add_pid(where.key, *where.pid) : infos.add_string(where.key, where.text);
   const auto status = PMIx_tool_attach_to_server(nullptr, nullptr, infos.data(), infos.size());
   if (status != PMIX_SUCCESS)
     throw Stop(exit_status::own_failure, messages::names_not_there(of, why_no_names(status)));

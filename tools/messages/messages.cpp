@@ -241,7 +241,8 @@ std::string names_lost(std::string_view of) {
   return fmt::format(
       "the run of --names-of {} has ended, and with it the published names of PMIX_RANGE_SESSION and "
       "PMIX_RANGE_GLOBAL: what processes of this run publish and look up there fails from here on "
-      "(PMIX_ERR_LOST_CONNECTION). What to do: name a run that lasts as long as all that share its names, such "
+      "(PMIX_ERR_LOST_CONNECTION). What to do: name a run that lasts as long as all that share its names, "
+      "such "
       "as weftrun --dvm",
       of);
 }

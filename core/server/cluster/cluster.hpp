@@ -44,11 +44,11 @@ struct ClusterSpec {
 
   NodeNumber self = 0;
   NodeNumber nodes = 1;
-  NodeNumber first_nodes = 0;       ///< those below it have a server from the start; 0: all
+  NodeNumber first_nodes = 0;              ///< those below it have a server from the start; 0: all
   std::optional<NodeNumber> names_keeper;  ///< as ServerTable
   std::optional<mesh::JobKey> key;         ///< without it there is no way to other nodes
-  std::string transport;            ///< empty: as the environment has it
-  bool is_on_one_host = false;      ///< all servers are: of one user, and no network is between them
+  std::string transport;                   ///< empty: as the environment has it
+  bool is_on_one_host = false;             ///< all servers are: of one user, and no network is between them
   std::vector<std::vector<std::byte>> contacts;  ///< the first is that of a server that is reached first
 
   /// Errors: invalid, with what is wrong.

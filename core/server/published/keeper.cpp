@@ -305,11 +305,11 @@ void Keeper::ask_far(const AnswerRef& answer, NodeNumber from, const LookUpNames
 }
 
 void Keeper::wait_far(const std::string& key, Waiting& waiting) {
-  waiting.far = far_.look_up(
-      waiting.from, {waiting.id, waiting.looker, {key}, true},
-      [this, key, from = waiting.from, id = waiting.id](pmix_status_t status, LookedUp found) {
-        far_replied(key, from, id, status, std::move(found));
-      });
+  waiting.far =
+      far_.look_up(waiting.from, {waiting.id, waiting.looker, {key}, true},
+                   [this, key, from = waiting.from, id = waiting.id](pmix_status_t status, LookedUp found) {
+                     far_replied(key, from, id, status, std::move(found));
+                   });
 }
 
 /// The other run has a name, or does not wait for one any more: this server has said so, because the
@@ -341,8 +341,8 @@ void Keeper::node_lost(NodeNumber node) {
     if (entry->second.empty()) waiting_.erase(entry);
   }
   const auto is_over = [&](const Publication& by) {
-    return by.origin == node && (by.ends_with_process() ||
-                                 (by.ends_with_namespace() && ended_.find(by.nspace) != nullptr));
+    return by.origin == node &&
+           (by.ends_with_process() || (by.ends_with_namespace() && ended_.find(by.nspace) != nullptr));
   };
   names_.erase_if([&](const Name& name) { return is_over(*name.by); });
   far_.forget_if(is_over);

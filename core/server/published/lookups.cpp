@@ -263,8 +263,7 @@ void Lookups::finish(const Ref& lookup) {
 }
 
 void Lookups::tell(Lookup& lookup) {
-  const bool has_failed =
-      lookup.why != PMIX_ERR_NOT_FOUND && lookup.count(Sight::none) == lookup.keys.size();
+  const bool has_failed = lookup.why != PMIX_ERR_NOT_FOUND && lookup.count(Sight::none) == lookup.keys.size();
   LookedUp found;
   for (auto& key : lookup.keys) found.seen.push_back(std::move(key.seen));
   std::exchange(lookup.reply, nullptr)(has_failed ? lookup.why : PMIX_SUCCESS, found);

@@ -29,7 +29,8 @@ class Lookups {
   Lookups& operator=(const Lookups&) = delete;
 
   void look_up(const Requester& from, const link::Lookup& message);
-  /// Of a process of another run, for whom the requester asks. reply: once, unless its connection ends before.
+  /// Of a process of another run, in whose place the requester asks. reply: once, unless the requester's
+  /// connection ends before.
   using Found = std::function<void(pmix_status_t status, const LookedUp& found)>;
   void look_up(const Requester& from, LookUpNames message, Found reply);
   /// That lookup waits no more: what is found by now is its reply.

@@ -93,13 +93,13 @@ void Published::publish(const Requester& from, const link::Publish& message) {
   if (by->is_of_node()) return from.reply(publish_here(names));
   const auto publishing = begin(names, [from](pmix_status_t how) { from.reply(how); });
   if (*timeout)
-    publishing->deadline = std::make_unique<Timer>(
-        loop_, *data::deadline_after(*timeout, loop_.now()), [weak = std::weak_ptr(publishing)] {
-          const auto late = weak.lock();
-          if (!late) return;
-          late->is_void = true;
-          std::exchange(late->reply, nullptr)(PMIX_ERR_TIMEOUT);
-        });
+    publishing->deadline = std::make_unique<Timer>(loop_, *data::deadline_after(*timeout, loop_.now()),
+                                                   [weak = std::weak_ptr(publishing)] {
+                                                     const auto late = weak.lock();
+                                                     if (!late) return;
+                                                     late->is_void = true;
+                                                     std::exchange(late->reply, nullptr)(PMIX_ERR_TIMEOUT);
+                                                   });
   publish_next(publishing);
 }
 

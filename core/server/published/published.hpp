@@ -130,7 +130,8 @@ class Published {
 inline constexpr Counter<Published> published_counters[] = {
     {"published.names", "published names that this server keeps now",
      [](Published& published) { return std::uint64_t{published.names()}; }},
-    {"published.bytes", "their bytes", [](Published& published) { return std::uint64_t{published.kept().bytes()}; }},
+    {"published.bytes", "their bytes",
+     [](Published& published) { return std::uint64_t{published.kept().bytes()}; }},
     {"published.waiting", "lookups of processes of this node that wait for a name now",
      [](Published& published) { return std::uint64_t{published.waiting()}; }},
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Published names of several weftruns (--names-of): each finds what the others have published, on one node and
-on several."""
+"""Published names of several weftruns (--names-of): each finds what the others have published, on one node
+and on several."""
 import os
 import pathlib
 import signal
@@ -68,7 +68,7 @@ class NamesOf(unittest.TestCase):
 
     def expect_end(self, one):
         status, _, error = one.end()
-        self.assertEqual((status, error.decode()), (0, ""))
+        self.assertEqual((status, own_lines(error)), (0, []))
 
     def test_each_finds_the_names_of_the_other(self):
         def check(first, second):

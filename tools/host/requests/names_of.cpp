@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/host/requests/names_of.hpp"
 
-#include <fmt/format.h>
 #include <pmix.h>
 
-#include <algorithm>
 #include <charconv>
-#include <optional>
 #include <string_view>
-
-#include "weft/pmix_extensions.h"
 
 namespace weft::host {
 namespace {
@@ -28,19 +23,12 @@ std::optional<pid_t> pid_in(std::string_view text) {
 
 }  // namespace
 
-InfoList names_infos(const std::string& of) {
+NamesOf read_names_of(const std::string& of) {
   constexpr std::string_view file = "file:";
-  InfoList out;
-  out.add_bool(WEFT_NAMES_OF, true);
-  if (const auto pid = pid_in(of))
-    out.add_pid(PMIX_SERVER_PIDINFO, *pid);
-  else if (of.starts_with(file))
-    out.add_string(PMIX_TOOL_ATTACHMENT_FILE, of.substr(file.size()));
-  else if (of.find(';') != std::string::npos)
-    out.add_string(PMIX_SERVER_URI, of);
-  else
-    out.add_string(PMIX_SERVER_NSPACE, of.ends_with(of_servers) ? of : of + std::string(of_servers));
-  return out;
+  if (const auto pid = pid_in(of)) return {PMIX_SERVER_PIDINFO, {}, pid};
+  if (of.starts_with(file)) return {PMIX_TOOL_ATTACHMENT_FILE, of.substr(file.size()), {}};
+  if (of.find(';') != std::string::npos) return {PMIX_SERVER_URI, of, {}};
+  return {PMIX_SERVER_NSPACE, of.ends_with(of_servers) ? of : of + std::string(of_servers), {}};
 }
 
 std::string why_no_names(pmix_status_t status) {

@@ -3,16 +3,22 @@
 #pragma once
 
 #include <pmix_common.h>
+#include <sys/types.h>
 
+#include <optional>
 #include <string>
-
-#include "tools/host/info_list.hpp"
 
 namespace weft::host {
 
+/// The attribute by which PMIx_tool_attach_to_server finds a server of that run.
+struct NamesOf {
+  const char* key;
+  std::string text;          ///< its value; empty: the pid is
+  std::optional<pid_t> pid;  ///< PMIX_SERVER_PIDINFO
+};
 /// of: the pid of its weftrun or of a daemon, also as "pid:N"; "file:PATH", a file with a server's URI; the
 /// URI; else its namespace. What is none of these leads to no server.
-InfoList names_infos(const std::string& of);
+NamesOf read_names_of(const std::string& of);
 /// Why PMIx_tool_attach_to_server has not come there, and what to do, in words.
 std::string why_no_names(pmix_status_t status);
 

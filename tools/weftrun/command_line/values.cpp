@@ -204,7 +204,8 @@ std::string process_set(const std::string& name) {
 
 std::string names_of(const std::string& option, const std::string& text) {
   if (text.empty())
-    refuse(fmt::format("{} needs a pid, a URI, file:PATH or a namespace of a run, and has an empty text", option));
+    refuse(fmt::format("{} needs a pid, a URI, file:PATH or a namespace of a run, and has an empty text",
+                       option));
   return text;
 }
 

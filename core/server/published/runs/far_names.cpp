@@ -45,14 +45,14 @@ void FarNames::tell(NodeNumber origin, const ForgetNames& message, Done forgotte
 }
 
 std::uint64_t FarNames::look_up(NodeNumber from, const LookUpNames& message, Found found) {
-  return link_.send(
-      NamesLink::Call::look_up, from, base::encode(message),
-      [found = std::move(found), keys = message.keys.size()](pmix_status_t status, Bytes body) {
-        auto reply =
-            status == PMIX_SUCCESS ? base::decode<LookedUp>(body) : Result<LookedUp>(fail(Errc::not_found));
-        if (status == PMIX_SUCCESS && (!reply || reply->seen.size() != keys)) status = PMIX_ERR_UNPACK_FAILURE;
-        found(status, status == PMIX_SUCCESS ? std::move(*reply) : LookedUp{});
-      });
+  return link_.send(NamesLink::Call::look_up, from, base::encode(message),
+                    [found = std::move(found), keys = message.keys.size()](pmix_status_t status, Bytes body) {
+                      auto reply = status == PMIX_SUCCESS ? base::decode<LookedUp>(body)
+                                                          : Result<LookedUp>(fail(Errc::not_found));
+                      if (status == PMIX_SUCCESS && (!reply || reply->seen.size() != keys))
+                        status = PMIX_ERR_UNPACK_FAILURE;
+                      found(status, status == PMIX_SUCCESS ? std::move(*reply) : LookedUp{});
+                    });
 }
 
 void FarNames::take(const link::GuestTaken& taken) {

@@ -102,9 +102,9 @@ void GuestRuns::drop(Guest& guest, std::uint64_t number) {
 
 void GuestRuns::look_up(const Requester& from, Bytes body, const IsOwn& is_own) {
   auto message = base::decode<LookUpNames>(body);
-  const bool are_keys = message && std::all_of(message->keys.begin(), message->keys.end(), [](const auto& key) {
-                          return !key.empty() && key.size() <= PMIX_MAX_KEYLEN;
-                        });
+  const bool are_keys =
+      message && std::all_of(message->keys.begin(), message->keys.end(),
+                             [](const auto& key) { return !key.empty() && key.size() <= PMIX_MAX_KEYLEN; });
   if (!are_keys) return end(from, PMIX_ERR_BAD_PARAM);
   const std::string nspace(link::nspace_of(message->looker.proc));
   if (!may_speak_for(from.connection, nspace, is_own)) return end(from, PMIX_ERR_EXISTS);

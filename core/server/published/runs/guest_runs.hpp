@@ -47,8 +47,8 @@ class GuestRuns {
     std::map<std::string, NameRef> names;
   };
   struct Guest {
-    std::set<std::string> nspaces;                                     ///< that it has spoken for
-    std::map<std::uint64_t, Kept> kept;                                ///< by the number of the call here
+    std::set<std::string> nspaces;       ///< that it has spoken for
+    std::map<std::uint64_t, Kept> kept;  ///< by the number of the call here
     std::map<std::pair<NodeNumber, std::uint64_t>, std::uint64_t> by_origin;  ///< its own number to that here
     std::size_t open = 0;
   };

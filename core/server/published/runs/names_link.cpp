@@ -14,7 +14,7 @@ NamesLink::~NamesLink() {
   close();
 }
 
-/// Without a word to those who wait.
+/// Open requests get no reply.
 void NamesLink::close() {
   if (const auto connection = std::exchange(connection_, nullptr)) connection->close();
 }
@@ -27,7 +27,7 @@ void NamesLink::open(base::Fd fd, const pmix_proc_t& server, Done done) {
   if (error) return done(PMIX_ERROR);
   (void)fd.release();
   connection_ = std::make_shared<ClientConnection>(std::move(socket), static_cast<Owner&>(*this));
-  connection_->is_known = true;  // no process that has to prove who it is: this server has come to it
+  connection_->is_known = true;  // it proves nothing: this server has come to it
   connection_->proc = server_ = server;
   connection_->admit();
   begun_ = std::move(done);
@@ -51,8 +51,9 @@ std::uint64_t NamesLink::send(Call call, std::uint32_t origin, std::vector<std::
   const auto tag = ++last_tag_;
   replied_.emplace(tag, std::move(replied));
   if (connection_)
-    connection_->send(MessageType::guest_request, tag,
-                      link::encode(link::GuestRequest{mesh::protocol_version, call, origin, std::move(body)}));
+    connection_->send(
+        MessageType::guest_request, tag,
+        link::encode(link::GuestRequest{mesh::protocol_version, call, origin, std::move(body)}));
   else
     loop_.post([this, tag] { take_reply(tag, PMIX_ERR_LOST_CONNECTION, {}); });
   return tag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// At a guest: the connection to a server of the run that keeps its names of SESSION and GLOBAL. This server is
-// a tool there, and speaks for all processes of its run. The loop's thread only.
+// At a guest: the connection to a server of the run that keeps its names of SESSION and GLOBAL. This server
+// is a tool there, and speaks for all processes of its run. The loop's thread only.
 //
 // Loss      Each open request ends as PMIX_ERR_LOST_CONNECTION, and so does each that comes later: the other
 //           run does not come back, and its names have gone with it.

@@ -94,8 +94,8 @@ TEST_F(Guests, publish_for_their_own_processes_and_for_all_runs) {
   EXPECT_EQ(other.ask(Call::publish, names_of("guest", "l")), PMIX_ERR_EXISTS) << "another guest's namespace";
   EXPECT_EQ(guest.ask(Call::publish, names_of("", "l")), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(guest.ask(Call::publish, names_of("guest", "l", 1)), PMIX_ERR_BAD_PARAM) << "that call has been";
-  for (const auto range : {PMIX_RANGE_LOCAL, PMIX_RANGE_PROC_LOCAL, PMIX_RANGE_NAMESPACE, PMIX_RANGE_CUSTOM,
-                           PMIX_RANGE_RM}) {
+  for (const auto range :
+       {PMIX_RANGE_LOCAL, PMIX_RANGE_PROC_LOCAL, PMIX_RANGE_NAMESPACE, PMIX_RANGE_CUSTOM, PMIX_RANGE_RM}) {
     auto narrow = names_of("guest", "l", 2);
     narrow.by.range = range;
     EXPECT_EQ(guest.ask(Call::publish, narrow), PMIX_ERR_BAD_PARAM) << int{range};
@@ -114,7 +114,8 @@ TEST_F(Guests, see_the_names_of_each_other_with_their_publisher) {
   EXPECT_EQ(seen.sight, Sight::seen);
   EXPECT_EQ(seen.nspace, "guest");
   EXPECT_EQ(seen.rank, 2u);
-  EXPECT_EQ(other.ask(Call::forget, ForgetNames{{{"k", 7}}}), PMIX_SUCCESS) << "has no effect: it is not its own";
+  EXPECT_EQ(other.ask(Call::forget, ForgetNames{{{"k", 7}}}), PMIX_SUCCESS)
+      << "has no effect: it is not its own";
   EXPECT_EQ(guest.look_up(lookup_of("k")).sight, Sight::seen);
   EXPECT_EQ(guest.ask(Call::forget, ForgetNames{{{"k", 7}, {"none", 7}, {"k", 8}}}), PMIX_SUCCESS);
   EXPECT_EQ(other.ask(Call::publish, names_of("other", "k", 7)), PMIX_SUCCESS) << "its number is free, too";

@@ -27,7 +27,8 @@ class Link : public ::testing::Test {
     int ends[2] = {-1, -1};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     other_ = base::Fd(ends[1]);
-    link_.open(base::Fd(ends[0]), link::make_proc("server", 0), [this](pmix_status_t status) { begun_ = status; });
+    link_.open(base::Fd(ends[0]), link::make_proc("server", 0),
+               [this](pmix_status_t status) { begun_ = status; });
     turn();
   }
   void open_and_begin() {
@@ -59,8 +60,9 @@ class Link : public ::testing::Test {
   Loop loop_{io_, &now_};
   std::vector<link::GuestTaken> taken_;
   int lost_ = 0;
-  NamesLink link_{loop_, {[this](const link::GuestTaken& taken) { taken_.push_back(taken); },
-                          [this](const pmix_proc_t&) { ++lost_; }}};
+  NamesLink link_{loop_,
+                  {[this](const link::GuestTaken& taken) { taken_.push_back(taken); },
+                   [this](const pmix_proc_t&) { ++lost_; }}};
   base::Fd other_;
   pmix_status_t begun_ = PMIX_ERROR;
   std::vector<pmix_status_t> ended_;
@@ -124,7 +126,8 @@ TEST_F(Link, gives_each_request_its_reply) {
   EXPECT_EQ(request->origin, 4u);
   EXPECT_EQ(request->body.size(), 3u);
   write(MessageType::guest_reply, tag_ + 1, link::encode(link::GuestReply{}));  // to none
-  write(MessageType::guest_reply, tag_, link::encode(link::GuestReply{PMIX_SUCCESS, std::vector<std::byte>(7)}));
+  write(MessageType::guest_reply, tag_,
+        link::encode(link::GuestReply{PMIX_SUCCESS, std::vector<std::byte>(7)}));
   EXPECT_EQ(ended_, std::vector<pmix_status_t>{PMIX_SUCCESS});
   EXPECT_EQ(found.size(), 7u);
   write(MessageType::guest_reply, tag_, link::encode(link::GuestReply{}));  // once more
@@ -157,7 +160,8 @@ TEST_F(Link, ends_with_a_frame_that_makes_no_sense) {
       {MessageType::welcome, {}},
       {MessageType{999}, {}}};
   for (const auto& [type, payload] : wrong) {
-    NamesLink link(loop_, {[](const link::GuestTaken&) { ADD_FAILURE(); }, [this](const pmix_proc_t&) { ++lost_; }});
+    NamesLink link(loop_,
+                   {[](const link::GuestTaken&) { ADD_FAILURE(); }, [this](const pmix_proc_t&) { ++lost_; }});
     int ends[2] = {-1, -1};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     other_ = base::Fd(ends[1]);
@@ -204,8 +208,8 @@ class Far : public Link {
   /// Keys of the next request, which takes names back.
   std::vector<std::string> taken_back() {
     const auto request = read();
-    const auto message =
-        request && request->call == Call::forget ? base::decode<ForgetNames>(request->body) : Result<ForgetNames>();
+    const auto message = request && request->call == Call::forget ? base::decode<ForgetNames>(request->body)
+                                                                  : Result<ForgetNames>();
     std::vector<std::string> out;
     if (message)
       for (const auto& name : message->names) out.push_back(name.key);
