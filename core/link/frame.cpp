@@ -95,8 +95,11 @@ std::string_view to_text(MessageType type) noexcept {
                                         "group_fence",
                                         "group_question",
                                         "group_verdict",
-                                        "group_change"};
-  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::group_change) + 1);
+                                        "group_change",
+                                        "guest_request",
+                                        "guest_reply",
+                                        "guest_taken"};
+  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::guest_taken) + 1);
   const auto number = static_cast<std::size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }
@@ -137,6 +140,7 @@ std::uint32_t most_payload(MessageType type) noexcept {
     case MessageType::group_leave:
     case MessageType::group_fence:
     case MessageType::group_verdict:
+    case MessageType::guest_taken:
       return max_request;
     case MessageType::hello:
     case MessageType::hello_tool:
@@ -155,6 +159,8 @@ std::uint32_t most_payload(MessageType type) noexcept {
     case MessageType::output:
     case MessageType::group_question:
     case MessageType::group_change:
+    case MessageType::guest_request:
+    case MessageType::guest_reply:
       return max_payload;
   }
   return 0;  // of no type that there is

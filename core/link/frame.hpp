@@ -75,6 +75,10 @@ enum class MessageType : std::uint16_t {
   group_question,  ///< server: what do the client's handlers say of this
   group_verdict,   ///< client: they have said it; no reply
   group_change,    ///< server: other members than before
+  // Of names that two runs share (requests.hpp).
+  guest_request,  ///< server of another run, as a tool: about names; answered by guest_reply
+  guest_reply,    ///< server: how that has ended, or done
+  guest_taken,    ///< server: a name of that run has gone with its first read
 };
 
 std::string_view to_text(MessageType type) noexcept;

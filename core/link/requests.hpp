@@ -297,6 +297,52 @@ void fields(Archive& archive, Fabric& m) {
   archive(m.operation, m.directives);
 }
 
+// Of names that two runs share: the server of one, the guest, is a tool at a server of the other.
+
+struct GuestRequest {
+  static constexpr auto type = MessageType::guest_request;
+  enum class Call : std::uint8_t {
+    begin,    ///< of a guest; no other call comes before it
+    publish,  ///< body: what servers of one run say to each other for that (name_messages.hpp), as below
+    look_up,
+    forget,
+    end_wait,  ///< of the lookup that was asked for with this tag; no reply but that lookup's
+  };
+  std::uint16_t format = 0;  ///< of the body: the guest's mesh::protocol_version
+  Call call = Call::begin;
+  std::uint32_t origin = 0;  ///< the node, in the guest's run, whose process wants it
+  std::vector<std::byte> body;
+};
+template <class Archive>
+void fields(Archive& archive, GuestRequest& m) {
+  archive(m.format, m.call, m.origin, m.body);
+}
+inline bool is_valid(const GuestRequest& m) {
+  return m.call <= GuestRequest::Call::end_wait;
+}
+
+struct GuestReply {
+  static constexpr auto type = MessageType::guest_reply;
+  pmix_status_t status = PMIX_SUCCESS;
+  std::vector<std::byte> body;  ///< of a lookup
+};
+template <class Archive>
+void fields(Archive& archive, GuestReply& m) {
+  archive(m.status, m.body);
+}
+
+struct GuestTaken {
+  static constexpr auto type = MessageType::guest_taken;
+  std::uint32_t origin = 0;  ///< as in the request that has published it
+  pmix_proc_t publisher{};
+  std::string key;
+  std::uint64_t number = 0;  ///< of the call of PMIx_Publish, as the guest has counted it
+};
+template <class Archive>
+void fields(Archive& archive, GuestTaken& m) {
+  archive(m.origin, m.publisher, m.key, m.number);
+}
+
 /// value: an array of PMIX_PDATA (lookup), a namespace (spawn), a credential.
 struct Answer {
   pmix_status_t status = PMIX_ERR_LOST_CONNECTION;

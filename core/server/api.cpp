@@ -51,6 +51,13 @@ pmix_status_t Server::register_attributes(const std::string& function, std::vect
   return rooms_->host_attributes.add(function, std::move(attributes));
 }
 
+void Server::share_names(base::Fd socket, const pmix_proc_t& server, Done done) {
+  auto held = std::make_shared<base::Fd>(std::move(socket));
+  run_later([this, held, server, done = answered_once(std::move(done))] {
+    rooms_->published.names_link().open(std::move(*held), server, done);
+  });
+}
+
 void Server::deliver_output(OutputBytes output, Done done) {
   auto held = std::make_shared<OutputBytes>(std::move(output));
   run_later([this, held, done = answered_once(std::move(done))] {

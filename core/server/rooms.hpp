@@ -48,7 +48,7 @@ struct Rooms {
         card_exchange(jobs, host, cards, gets, exchanges),
         fences(loop, jobs, card_exchange, cluster, exchanges, segment, {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
-        published(loop, cluster),
+        published(loop, cluster, events),
         credentials(loop, cluster, settings.munge_socket),
         monitors(loop, events),
         records(loop, cluster, settings.host_name),

@@ -86,6 +86,8 @@ class Server final : ClientConnection::Owner {
   void query(link::Query query, Queries::Replied done);
   /// HostAttributes::add(), by the calling thread, without the loop.
   pmix_status_t register_attributes(const std::string& function, std::vector<std::string> attributes);
+  /// From here on another run keeps this one's names of SESSION and GLOBAL: as NamesLink::open().
+  void share_names(base::Fd socket, const pmix_proc_t& server, Done done);
   /// To the clients of this server that pull the output of its source.
   void deliver_output(OutputBytes output, Done done);
 

@@ -35,6 +35,15 @@ extern "C" {
 /// A member asks to leave. A handler that completes with an error refuses it.
 #define PMIX_GROUP_LEAVE_REQUEST (-2994)
 
+// Names of several runs (docs/design/published.md).
+
+/// PMIx_tool_attach_to_server, of a server (bool): the names of PMIX_RANGE_SESSION and PMIX_RANGE_GLOBAL that
+/// processes of its cluster publish and look up are those of that other server's from here on.
+#define WEFT_NAMES_OF "weft.names_of"
+/// To the handlers of such a server alone: the other one, PMIX_EVENT_AFFECTED_PROC, has gone, and the names
+/// with it.
+#define WEFT_NAMES_LOST (-2995)
+
 /// Variables of this process that travel with a job. pattern: names with semicolons between; `?` any one
 /// character, `*` the rest.
 PMIX_EXPORT pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern,

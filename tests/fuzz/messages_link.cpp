@@ -191,6 +191,12 @@ void add_requests(Decoders& to) {
   add<GroupVerdict>(to, "group_verdict", {&verdict});
   const GroupChange change{"group", {{"job", 4, 7}}, 12};
   add<GroupChange>(to, "group_change", {&change});
+  const GuestRequest guest_request{25, GuestRequest::Call::look_up, 3, Encoded(9, std::byte{4})};
+  add<GuestRequest>(to, "guest_request", {&guest_request});
+  const GuestReply guest_reply{PMIX_ERR_DUPLICATE_KEY, Encoded(3, std::byte{1})};
+  add<GuestReply>(to, "guest_reply", {&guest_reply});
+  const GuestTaken guest_taken{3, make_proc("a", 1), "service", 9};
+  add<GuestTaken>(to, "guest_taken", {&guest_taken});
   const Allocate allocate{PMIX_ALLOC_EXTEND, infos()};
   add<Allocate>(to, "allocate", {&allocate});
   const JobControl job_control{procs, infos()};

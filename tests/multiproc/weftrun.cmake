@@ -57,6 +57,13 @@ foreach(part credentials monitors records queries)
       "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;KNOWLEDGE_CLIENT=$<TARGET_FILE:knowledge_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 endforeach()
 
+add_executable(names_client ${CMAKE_CURRENT_LIST_DIR}/harness/names_client.c)
+target_link_libraries(names_client PRIVATE weft_flags pmix)
+add_test(NAME multiproc.weftrun.names_of COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/names_of_test.py)
+set_tests_properties(multiproc.weftrun.names_of PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT
+    "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;NAMES_CLIENT=$<TARGET_FILE:names_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+
 add_executable(iof_client ${CMAKE_CURRENT_LIST_DIR}/harness/iof_client.c)
 target_link_libraries(iof_client PRIVATE weft_flags pmix)
 add_test(NAME multiproc.weftrun.iof COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/iof_test.py)

@@ -90,6 +90,7 @@ launch::StartMessage Cluster::start_message(const std::vector<std::uint32_t>& no
   message.nspace = identity.nspace;
   message.servers = identity.servers;
   message.first_servers = identity.first_servers;
+  message.are_names_at_launcher = identity.names_keeper.has_value();
   message.launcher = {identity.number, identity.host};
   message.key = identity.key;
   message.transport = channel_.transport();

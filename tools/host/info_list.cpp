@@ -73,6 +73,12 @@ void InfoList::add_int(const char* key, int value) {
   info.value.data.integer = value;
 }
 
+void InfoList::add_pid(const char* key, pid_t value) {
+  auto& info = next(key);
+  info.value.type = PMIX_PID;
+  info.value.data.pid = value;
+}
+
 void InfoList::add_status(const char* key, pmix_status_t value) {
   auto& info = next(key);
   info.value.type = PMIX_STATUS;

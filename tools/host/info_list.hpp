@@ -28,6 +28,7 @@ class InfoList {
   void add_u64(const char* key, std::uint64_t value);
   void add_rank(const char* key, job::Rank value);
   void add_int(const char* key, int value);
+  void add_pid(const char* key, pid_t value);
   void add_status(const char* key, pmix_status_t value);
   void add_proc(const char* key, const pmix_proc_t& value);
   void add_string(const char* key, const std::string& value);

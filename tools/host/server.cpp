@@ -2,6 +2,7 @@
 #include "tools/host/server.hpp"
 
 #include <pmix_server.h>
+#include <pmix_tool.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,10 +15,12 @@
 #include "tools/host/debug_events.hpp"
 #include "tools/host/namespace.hpp"
 #include "tools/host/requests/control_call.hpp"
+#include "tools/host/requests/names_of.hpp"
 #include "tools/host/requests/spawn_call.hpp"
 #include "tools/host/requests/standard_io_call.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "weft/pmix_extensions.h"
 
 namespace weft::host {
 namespace {
@@ -185,6 +188,15 @@ struct Upcalls {
     if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cookie);
   }
 
+  static void names_lost(std::size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t[], std::size_t,
+                         pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done, void* cookie) {
+    const Server* server = current.load(std::memory_order_acquire);
+    const bool is_of_server =
+        server != nullptr && source != nullptr && PMIX_CHECK_PROCID(source, &server->self_);
+    if (is_of_server) server->events_.names_lost();
+    if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cookie);
+  }
+
   /// A rank can say of itself alone that it has stopped: the library sets the source. Any process of the run
   /// may let ranks go on.
   static void debugged(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
@@ -204,7 +216,8 @@ struct Upcalls {
   }
 };
 
-Server::Server(const ServerIdentity& identity, Events events) : events_(std::move(events)) {
+Server::Server(const ServerIdentity& identity, Events events)
+    : self_(proc_of(identity.nspace, Rank{identity.number})), events_(std::move(events)) {
   static pmix_server_module_t module{};  // the library may keep the address
   module.client_connected2 = &Upcalls::connected;
   module.client_finalized = &Upcalls::finalized;
@@ -223,6 +236,7 @@ Server::Server(const ServerIdentity& identity, Events events) : events_(std::mov
   if (identity.servers > 1) {
     infos.add_u32(PMIX_NUM_NODES, identity.servers);
     if (identity.first_servers != 0) infos.add_u32("weft.first_nodes", identity.first_servers);
+    if (identity.names_keeper) infos.add_u32("weft.names_keeper", *identity.names_keeper);
     infos.add_string(PMIX_HOSTNAME, identity.host);
     infos.add_secret("weft.key", identity.key);
     if (!identity.transport.empty()) infos.add_string("weft.transport", identity.transport);
@@ -258,6 +272,21 @@ void Server::add(Namespace& of) {
 void Server::remove(const Namespace& of) noexcept {
   const std::lock_guard lock(mutex_);
   if (const auto known = namespaces_.find(of.name()); known != namespaces_.end()) namespaces_.erase(known);
+}
+
+void Server::share_names(const std::string& of) {
+  if (events_.names_lost) {
+    pmix_status_t code = WEFT_NAMES_LOST;
+    const auto id = PMIx_Register_event_handler(&code, 1, nullptr, 0, &Upcalls::names_lost, nullptr, nullptr);
+    require(id < 0 ? id : PMIX_SUCCESS, "PMIx_Register_event_handler");
+  }
+  const auto where = read_names_of(of);
+  InfoList infos;
+  infos.add_bool(WEFT_NAMES_OF, true);
+  where.pid ? infos.add_pid(where.key, *where.pid) : infos.add_string(where.key, where.text);
+  const auto status = PMIx_tool_attach_to_server(nullptr, nullptr, infos.data(), infos.size());
+  if (status != PMIX_SUCCESS)
+    throw Stop(exit_status::own_failure, messages::names_not_there(of, why_no_names(status)));
 }
 
 void Server::watch_losses() {

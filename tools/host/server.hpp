@@ -37,12 +37,18 @@ class Server {
     /// Jobs of these namespaces have been connected (PMIx_Connect), or disconnected. At the server of the
     /// first process that the callers have named.
     std::function<void(std::vector<std::string> nspaces, bool are_connected)> connected;
+    /// The run of share_names() has gone.
+    std::function<void()> names_lost;
   };
   /// Throws Stop (own_failure).
   explicit Server(const ServerIdentity& identity, Events events = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
+
+  /// From here on names that processes of all nodes publish and look up are those of another run: the value
+  /// of --names-of. Throws Stop (own_failure): it is not there.
+  void share_names(const std::string& of);
 
   /// Raises an event of the whole job for the tools of this server: PMIX_EVENT_JOB_START,
   /// PMIX_LAUNCH_COMPLETE, or with an ending PMIX_EVENT_JOB_END. The last is on its way to them before this
@@ -66,6 +72,7 @@ class Server {
   void watch_losses();
   void watch_debuggers();
 
+  const pmix_proc_t self_;
   const Events events_;
   bool watches_losses_ = false, watches_debuggers_ = false;
   mutable std::mutex mutex_;  ///< an upcall holds it: no namespace ends meanwhile

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/secret.hpp"
@@ -14,7 +15,8 @@ struct ServerIdentity {
   std::string nspace;
   std::uint32_t number = 0;
   std::uint32_t servers = 1;
-  std::uint32_t first_servers = 0;  ///< those of lower numbers are there from the start; 0: all
+  std::uint32_t first_servers = 0;            ///< those of lower numbers are there from the start; 0: all
+  std::optional<std::uint32_t> names_keeper;  ///< the server that all published names go through
   std::string host;
   base::Secret key;             ///< 32 bytes
   std::string transport;        ///< empty: the library's choice

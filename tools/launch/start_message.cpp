@@ -22,7 +22,7 @@ namespace {
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-constexpr unsigned format_version = 4;
+constexpr unsigned format_version = 5;
 constexpr std::string_view first_words = "weft start ";
 constexpr std::string_view last_line = "end\n";
 constexpr std::string_view digits = "0123456789abcdef";
@@ -238,9 +238,10 @@ bool is_whole(std::string_view text) noexcept {
 base::SecretText encode(const StartMessage& message, std::string_view release) {
   base::SecretText text;
   const auto add = [&](const std::string& lines) { text += lines; };
-  add(fmt::format("{}{} {}\nnspace {}\nservers {} {}\nlauncher {} {}\nkey ", first_words, format_version,
+  add(fmt::format("{}{} {}\nnspace {}\nservers {} {}\n{}launcher {} {}\nkey ", first_words, format_version,
                   escaped(release), escaped(message.nspace), message.servers, message.first_servers,
-                  message.launcher.number, escaped(message.launcher.host)));
+                  message.are_names_at_launcher ? "names launcher\n" : "", message.launcher.number,
+                  escaped(message.launcher.host)));
   for (const auto byte : message.key.bytes()) {  // by hand: a text of the library's would keep it
     text += digits[static_cast<unsigned>(byte) >> 4];
     text += digits[static_cast<unsigned>(byte) & 15];
@@ -266,6 +267,10 @@ StartMessage decode_start_message(std::string_view text, std::string_view own_re
   message.servers = lines.number(servers, most_servers);
   message.first_servers = lines.number(first_servers, message.servers);
   if (message.nspace.empty() || message.servers < 2) lines.refuse("that is no launch of several servers");
+  if (const auto names = lines.value_if("names")) {
+    if (*names != "launcher") lines.refuse("names are not the launcher's");
+    message.are_names_at_launcher = true;
+  }
   message.launcher = read_node(lines, lines.value("launcher"), message.servers);
   message.key = lines.key();
   message.transport = lines.text("transport");

@@ -31,9 +31,10 @@ struct StartMessage {
   /// daemons get the same message, and each finds its node by name.
   enum class Audience { one, all };
 
-  std::string nspace;               ///< of the servers of this launch
-  std::uint32_t servers = 0;        ///< of this launch, the launcher among them
-  std::uint32_t first_servers = 0;  ///< as ServerIdentity
+  std::string nspace;                  ///< of the servers of this launch
+  std::uint32_t servers = 0;           ///< of this launch, the launcher among them
+  std::uint32_t first_servers = 0;     ///< as ServerIdentity
+  bool are_names_at_launcher = false;  ///< all published names go through its server
   NodeName launcher;
   base::Secret key;       ///< key_bytes
   std::string transport;  ///< as WEFT_TRANSPORT; empty: the daemon chooses

@@ -233,6 +233,20 @@ std::string node_lost(std::string_view host, std::string_view why, std::string_v
       host, why.empty() ? "its daemon does not answer" : why, consequence);
 }
 
+std::string names_not_there(std::string_view of, std::string_view why) {
+  return fmt::format("--names-of {}: {}; the job was not started", of, why);
+}
+
+std::string names_lost(std::string_view of) {
+  return fmt::format(
+      "the run of --names-of {} has ended, and with it the published names of PMIX_RANGE_SESSION and "
+      "PMIX_RANGE_GLOBAL: what processes of this run publish and look up there fails from here on "
+      "(PMIX_ERR_LOST_CONNECTION). What to do: name a run that lasts as long as all that share its names, "
+      "such "
+      "as weftrun --dvm",
+      of);
+}
+
 std::string other_transport(std::string_view host, std::string_view here, std::string_view transport) {
   return fmt::format(
       "{} is not reached by {}, which {} has chosen for its card: all start again over tcp. What to do: see "

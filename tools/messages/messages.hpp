@@ -126,6 +126,9 @@ std::string ended_with(std::string_view job, std::string_view with);
 std::string ended_by_control(std::string_view job, std::string_view by, std::uint32_t rank);
 /// A process has asked for a job that cannot be. why: a line.
 std::string not_spawned(std::string_view parent, std::uint32_t rank, std::string_view why);
+/// of: the value of --names-of. why: and what to do.
+std::string names_not_there(std::string_view of, std::string_view why);
+std::string names_lost(std::string_view of);
 std::string output_lost(std::string_view stream, int error);
 std::string pull_dropped(std::string_view nspace, std::uint32_t rank);
 std::string reader_gone(std::string_view stream);

@@ -36,6 +36,7 @@ host::ServerIdentity identity_of(const launch::StartMessage& message, const laun
   identity.number = self.number;
   identity.servers = message.servers;
   identity.first_servers = message.first_servers;
+  if (message.are_names_at_launcher) identity.names_keeper = message.launcher.number;
   identity.host = self.host;
   identity.key = message.key;
   identity.transport = message.transport;

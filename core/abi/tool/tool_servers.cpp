@@ -2,16 +2,37 @@
 // PMIx Standard, chapter "Tools and Debuggers": the servers of a tool.
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "core/abi/calls/guard.hpp"
 #include "core/abi/roles/role.hpp"
+#include "core/client/tool/server_search.hpp"
 #include "core/data/names/deadline.hpp"
+#include "core/data/names/directive.hpp"
 #include "core/link/proc_set.hpp"
 #include "pmix_tool.h"
+#include "weft/pmix_extensions.h"
 
 using weft::abi::guarded_directives;
 using weft::abi::guarded_status;
 using weft::abi::roles;
+
+namespace {
+
+/// A server that is no tool becomes one at the other server, for its names.
+pmix_status_t share_names(const pmix_info_t* infos, size_t count, pmix_proc_t& other) {
+  auto* server = roles().server();
+  if (server == nullptr) return PMIX_ERR_INIT;
+  weft::client::ServerWish wish;
+  if (const auto status = wish.read(infos, count); status != PMIX_SUCCESS) return status;
+  auto found = weft::client::find_server(wish, {{}, PMIx_Get_version(), {}});
+  if (found.greeting.status != PMIX_SUCCESS) return found.greeting.status;
+  other = found.greeting.server;
+  auto socket = std::make_shared<weft::base::Fd>(std::move(found.greeting.socket));
+  return server->await([&](auto done) { server->share_names(std::move(*socket), other, std::move(done)); });
+}
+
+}  // namespace
 
 /// PMIx_tool_attach_to_server: connects to one more server. The first is the primary, to which requests go.
 ///   proc    written with the own name; server: with the server's; either may be NULL
@@ -19,14 +40,22 @@ using weft::abi::roles;
 ///           no candidates; one of them that is named stays as it is: PMIX_SUCCESS
 ///   Errors: those of PMIx_tool_init; PMIX_ERR_INIT; _UNREACH (no new server); _EXISTS (its host would give
 ///   the tool another name)
+/// With WEFT_NAMES_OF (weft/pmix_extensions.h), of a process that is a server and no tool: the servers of its
+/// cluster publish and look up names of PMIX_RANGE_SESSION and _GLOBAL at that server, for which it was the
+/// server of the attribute weft.names_keeper. proc is not written. PMIX_ERR_EXISTS: it has such a server
 pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t* proc, pmix_proc_t* server, pmix_info_t info[],
                                          size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* tool = roles().tool();
+    pmix_proc_t attached{};
+    if (tool == nullptr && weft::data::is_set(info, ninfo, WEFT_NAMES_OF)) {
+      const auto status = share_names(info, ninfo, attached);
+      if (status == PMIX_SUCCESS && server != nullptr) *server = attached;
+      return status;
+    }
     if (tool == nullptr) return PMIX_ERR_INIT;
     weft::client::ServerWish wish;
     if (const auto status = wish.read(info, ninfo); status != PMIX_SUCCESS) return status;
-    pmix_proc_t attached{};
     const auto status = tool->servers().attach(wish, attached);
     if (status != PMIX_SUCCESS) return status;
     if (proc != nullptr) *proc = tool->self();

@@ -73,6 +73,10 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
       const auto number = data::as_unsigned(value);
       if (!number || *number == 0 || *number > most_nodes) return fail(Errc::invalid, first_nodes_attribute);
       out.first_nodes = static_cast<NodeNumber>(*number);
+    } else if (key == names_keeper_attribute) {
+      const auto number = data::as_unsigned(value);
+      if (!number || *number >= most_nodes) return fail(Errc::invalid, names_keeper_attribute);
+      out.names_keeper = static_cast<NodeNumber>(*number);
     } else if (key == transport_attribute && value.type == PMIX_STRING && value.data.string != nullptr) {
       out.transport = value.data.string;
     } else if (key == one_host_attribute) {
@@ -92,6 +96,7 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   if (out.key && out.self >= out.nodes)
     return fail(Errc::invalid, "PMIX_SERVER_RANK is not below PMIX_NUM_NODES");
   if (out.first_nodes > out.nodes) return fail(Errc::invalid, first_nodes_attribute);
+  if (out.names_keeper.value_or(0) >= out.nodes) return fail(Errc::invalid, names_keeper_attribute);
   return out;
 }
 
@@ -114,6 +119,7 @@ void Cluster::be_alone() {
   key_.reset();
   lost_.clear();
   servers_.reset(0, 1, 1, 0);
+  servers_.set_names_keeper(std::nullopt);
 }
 
 Cluster::Opened Cluster::open(const ClusterSpec& spec, const std::optional<Carrier>& carrier) {
@@ -151,6 +157,7 @@ Cluster::Opened Cluster::open_over(const ClusterSpec& spec, const Carrier& carri
 std::string Cluster::enter(const ClusterSpec& spec, std::uint64_t incarnation) {
   key_ = spec.key;
   servers_.reset(spec.self, spec.nodes, spec.first_nodes == 0 ? spec.nodes : spec.first_nodes, incarnation);
+  servers_.set_names_keeper(spec.names_keeper);
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != self()) static_cast<void>(fabric().mesh().expect(node));
   way_->rpc.on(RequestType::leaving, [this](NodeNumber from, Bytes, const auto&) {

@@ -40,13 +40,15 @@ struct ClusterSpec {
   static constexpr const char* contact_attribute = "weft.contact";
   static constexpr const char* one_host_attribute = "weft.one_host";
   static constexpr const char* first_nodes_attribute = "weft.first_nodes";
+  static constexpr const char* names_keeper_attribute = "weft.names_keeper";
 
   NodeNumber self = 0;
   NodeNumber nodes = 1;
-  NodeNumber first_nodes = 0;       ///< those below it have a server from the start; 0: all
-  std::optional<mesh::JobKey> key;  ///< without it there is no way to other nodes
-  std::string transport;            ///< empty: as the environment has it
-  bool is_on_one_host = false;      ///< all servers are: of one user, and no network is between them
+  NodeNumber first_nodes = 0;              ///< those below it have a server from the start; 0: all
+  std::optional<NodeNumber> names_keeper;  ///< as ServerTable
+  std::optional<mesh::JobKey> key;         ///< without it there is no way to other nodes
+  std::string transport;                   ///< empty: as the environment has it
+  bool is_on_one_host = false;             ///< all servers are: of one user, and no network is between them
   std::vector<std::vector<std::byte>> contacts;  ///< the first is that of a server that is reached first
 
   /// Errors: invalid, with what is wrong.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class ServerTable final : public Views::Others {
   NodeNumber count() const noexcept { return static_cast<NodeNumber>(entries_.size()); }
   /// Nodes below this number have a server from the start, or had one; others perhaps later, or never.
   NodeNumber first_nodes() const noexcept { return first_nodes_; }
+  /// The server that all published names of this run go through; nothing: each key has its own.
+  std::optional<NodeNumber> names_keeper() const noexcept { return names_keeper_; }
   /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
   bool is_there(NodeNumber node) const noexcept;
@@ -42,6 +45,7 @@ class ServerTable final : public Views::Others {
   // Of the cluster. node: below count().
   /// Nothing is known of the others.
   void reset(NodeNumber self, NodeNumber count, NodeNumber first_nodes, std::uint64_t incarnation);
+  void set_names_keeper(std::optional<NodeNumber> node) noexcept { names_keeper_ = node; }
   void name(NodeNumber node, const std::string& host) { entries_[node].host = host; }
   /// Its contact is known: of a server that is there, of a later one perhaps than before.
   void add(NodeNumber node, const std::string& host) { entries_[node] = {.host = host, .is_known = true}; }
@@ -57,6 +61,7 @@ class ServerTable final : public Views::Others {
   };
   const std::string host_;
   NodeNumber self_ = 0, first_nodes_ = 1;
+  std::optional<NodeNumber> names_keeper_;
   std::uint64_t incarnation_ = 0;
   std::vector<Entry> entries_;
   bool is_hidden_ = false;

@@ -9,6 +9,7 @@
 #include "core/link/messages.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/store/get/lookup.hpp"
+#include "weft/pmix_extensions.h"
 
 namespace weft::server {
 namespace {
@@ -271,6 +272,14 @@ void EventRelay::announce(const pmix_proc_t& proc, NodeNumber server, Defaults d
   raise(PMIX_ERR_PROC_ABORTED, defaults);
   raise(PMIX_ERR_PROC_TERM_WO_SYNC, Defaults::left_out);
   if (!host_tells_ends_) raise(PMIX_EVENT_PROC_TERMINATED, Defaults::left_out);
+}
+
+void EventRelay::announce_lost_names(const pmix_proc_t& server) {
+  events::Event event{WEFT_NAMES_LOST, self_, PMIX_RANGE_PROC_LOCAL, {}};
+  event.infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(server));
+  event.infos.add(PMIX_EVENT_NON_DEFAULT, data::Value::of(true));
+  events::stamp(event);
+  registry_.deliver(std::move(event));
 }
 
 void EventRelay::announce_lost_node(NodeNumber node, const std::string& host_name, const std::string& why) {

@@ -52,6 +52,8 @@ class EventRelay {
   /// PMIX_EVENT_PROC_TERMINATED. Default handlers hear the first, unless the host takes events or has said
   /// that the job ends with its first process (PMIX_JOB_RECOVERABLE false).
   void announce_death(const pmix_proc_t& proc, NodeNumber server);
+  /// The server of another run, which has kept names of this one: WEFT_NAMES_LOST, for the host's handlers.
+  void announce_lost_names(const pmix_proc_t& server);
   void announce_lost_node(NodeNumber node, const std::string& host_name, const std::string& why);
 
  private:

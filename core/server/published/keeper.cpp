@@ -56,14 +56,20 @@ struct Keeper::Answer {
   LookedUp looked_up;
   Rpc::Reply reply;
   std::size_t open = 1;
+  pmix_status_t why = PMIX_SUCCESS;  ///< the other run does not say what it has
 
   void end_one() {
-    if (--open == 0) reply(PMIX_SUCCESS, base::encode(looked_up));
+    if (--open != 0) return;
+    const auto& seen = looked_up.seen;
+    const bool is_empty =
+        std::none_of(seen.begin(), seen.end(), [](const SeenName& one) { return one.sight == Sight::seen; });
+    if (why != PMIX_SUCCESS && is_empty) return reply(why, {});
+    reply(PMIX_SUCCESS, base::encode(looked_up));
   }
 };
 
-Keeper::Keeper(Cluster& cluster, Places& places, OwnNames& own)
-    : cluster_(cluster), places_(places), own_(own) {
+Keeper::Keeper(Cluster& cluster, Places& places, OwnNames& own, FarNames& far)
+    : cluster_(cluster), places_(places), own_(own), far_(far) {
   for (const auto type : {RequestType::name_publish, RequestType::name_look_up, RequestType::name_wait_over,
                           RequestType::name_forget})
     cluster_.on(type, [this, type](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
@@ -162,6 +168,8 @@ void Keeper::complete(Succession& succession) {
 
 void Keeper::publish(NodeNumber from, PublishNames message, const Rpc::Reply& reply) {
   if (message.by.origin != from || message.by.is_of_node()) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (far_.is_used() && message.by.is_of_runs())
+    return far_.publish(message, [reply](pmix_status_t status) { reply_status(reply, status); });
   reply_status(reply, add(names_of(std::move(message))));
 }
 
@@ -174,7 +182,8 @@ pmix_status_t Keeper::add(const std::vector<NameRef>& names) {
 
 void Keeper::forget_names(NodeNumber from, ForgetNames message, const Rpc::Reply& reply) {
   for (const auto& name : message.names) names_.erase(name.key, from, name.number);
-  reply(PMIX_SUCCESS, {});
+  const auto forgotten = [reply](pmix_status_t status) { reply(status, {}); };
+  if (!far_.forget(from, message, forgotten)) reply(PMIX_SUCCESS, {});
 }
 
 void Keeper::look_up(NodeNumber from, LookUpNames message, const Rpc::Reply& reply) {
@@ -183,12 +192,15 @@ void Keeper::look_up(NodeNumber from, LookUpNames message, const Rpc::Reply& rep
   for (std::size_t i = 0; i < message.keys.size(); ++i)
     see(answer, i, names_.look(message.keys[i], message.looker));
   if (message.waits && answer->looked_up.seen.front().sight == Sight::none) {
-    waiting_[message.keys.front()].push_back({from, message.id, std::move(message.looker), reply});
+    const auto& key = message.keys.front();
+    auto& waiting = waiting_[key].emplace_back(Waiting{from, message.id, std::move(message.looker), reply});
     ++waits_;
     // Its loss is to be heard of, though nothing else may be said to it for long.
     if (from != places_.self()) (void)cluster_.fabric().mesh().connect(from);
+    if (far_.is_used()) wait_far(key, waiting);
     return;
   }
+  if (far_.is_used()) ask_far(answer, from, message);
   answer->end_one();
 }
 
@@ -197,7 +209,7 @@ SeenName Keeper::look_here(const std::string& key, const Looker& looker) {
   auto out = seen_of(found);
   if (out.is_taken) {
     forget(*found.second);
-    own_.erase(*found.second);
+    own_.take(found.second->by->publisher(), key, found.second->by->number);
   }
   return out;
 }
@@ -211,6 +223,10 @@ void Keeper::serve_waits(const std::string& key) {
     const auto waiting = each++;
     const auto sight = names_.look(key, waiting->looker);
     if (sight.first == Sight::none) continue;
+    if (waiting->far != 0) {
+      far_.end_wait(waiting->far);
+      continue;
+    }
     answers.push_back(std::make_shared<Answer>(Answer{{{{}}}, waiting->reply}));
     see(answers.back(), 0, sight);
     found->second.erase(waiting);
@@ -229,7 +245,7 @@ void Keeper::see(const AnswerRef& answer, std::size_t at, const std::pair<Sight,
 void Keeper::take(const NameRef& name, const AnswerRef& answer) {
   const auto& by = *name->by;
   forget(*name);
-  if (by.origin == places_.self()) return own_.erase(*name);
+  if (by.origin == places_.self()) return own_.take(by.publisher(), name->key, by.number);
   if (places_.is_gone(by.origin)) return;
   ++answer->open;
   cluster_.send(by.origin, RequestType::name_taken,
@@ -239,17 +255,78 @@ void Keeper::take(const NameRef& name, const AnswerRef& answer) {
 
 void Keeper::end_wait(NodeNumber from, EndWait message, const Rpc::Reply& reply) {
   reply(PMIX_SUCCESS, {});
-  const auto found = waiting_.find(message.key);
-  if (found == waiting_.end()) return;
-  auto& all = found->second;
-  const auto waiting = std::find_if(
-      all.begin(), all.end(), [&](const Waiting& one) { return one.from == from && one.id == message.id; });
-  if (waiting == all.end()) return;  // its reply is on its way
-  const auto its_reply = std::move(waiting->reply);
-  all.erase(waiting);
+  auto* const waiting = find_wait(message.key, from, message.id);
+  if (waiting == nullptr) return;  // its reply is on its way
+  waiting->is_over = true;
+  if (waiting->far != 0) return far_.end_wait(waiting->far);
+  remove_wait(message.key, *waiting)(PMIX_SUCCESS, base::encode(LookedUp{{{}}}));
+}
+
+/// Null: there is none.
+Keeper::Waiting* Keeper::find_wait(const std::string& key, NodeNumber from, std::uint64_t id) {
+  const auto found = waiting_.find(key);
+  if (found == waiting_.end()) return nullptr;
+  const auto waiting = std::find_if(found->second.begin(), found->second.end(),
+                                    [&](const Waiting& one) { return one.from == from && one.id == id; });
+  return waiting == found->second.end() ? nullptr : &*waiting;
+}
+
+/// Returns what it is replied to with.
+Rpc::Reply Keeper::remove_wait(const std::string& key, const Waiting& waiting) {
+  const auto found = waiting_.find(key);
+  auto reply = waiting.reply;
+  found->second.remove_if([&](const Waiting& one) { return &one == &waiting; });
   --waits_;
-  if (all.empty()) waiting_.erase(found);
-  its_reply(PMIX_SUCCESS, base::encode(LookedUp{{{}}}));
+  if (found->second.empty()) waiting_.erase(found);
+  return reply;
+}
+
+// ---- names that another run keeps
+
+/// Of the keys that are not in sight here.
+void Keeper::ask_far(const AnswerRef& answer, NodeNumber from, const LookUpNames& message) {
+  LookUpNames request{0, message.looker, {}, false};
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0; at < message.keys.size(); ++at) {
+    if (answer->looked_up.seen[at].sight == Sight::seen) continue;
+    request.keys.push_back(message.keys[at]);
+    places.push_back(at);
+  }
+  if (places.empty()) return;
+  ++answer->open;
+  (void)far_.look_up(from, request, [answer, places](pmix_status_t status, LookedUp found) {
+    answer->why = status;
+    for (std::size_t i = 0; i < found.seen.size(); ++i) {
+      auto& seen = answer->looked_up.seen[places[i]];
+      if (found.seen[i].sight > seen.sight) seen = std::move(found.seen[i]);
+    }
+    answer->end_one();
+  });
+}
+
+void Keeper::wait_far(const std::string& key, Waiting& waiting) {
+  waiting.far =
+      far_.look_up(waiting.from, {waiting.id, waiting.looker, {key}, true},
+                   [this, key, from = waiting.from, id = waiting.id](pmix_status_t status, LookedUp found) {
+                     far_replied(key, from, id, status, std::move(found));
+                   });
+}
+
+/// The other run has a name, or does not wait for one any more: this server has said so, because the
+/// requester has, or because a name has come here meanwhile.
+void Keeper::far_replied(const std::string& key, NodeNumber from, std::uint64_t id, pmix_status_t status,
+                         LookedUp found) {
+  auto* const waiting = find_wait(key, from, id);
+  if (waiting == nullptr) return;  // its node is lost
+  waiting->far = 0;
+  const auto here = names_.look(key, waiting->looker);
+  const bool is_none_there = status == PMIX_SUCCESS && found.seen.front().sight == Sight::none;
+  if (is_none_there && here.first == Sight::none && !waiting->is_over) return wait_far(key, *waiting);
+  const auto answer = std::make_shared<Answer>(Answer{std::move(found), remove_wait(key, *waiting)});
+  answer->why = status;
+  answer->looked_up.seen.resize(1);
+  if (here.first > answer->looked_up.seen.front().sight) see(answer, 0, here);
+  answer->end_one();
 }
 
 // ---- ends
@@ -257,24 +334,30 @@ void Keeper::end_wait(NodeNumber from, EndWait message, const Rpc::Reply& reply)
 void Keeper::node_lost(NodeNumber node) {
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     const auto entry = each++;
-    waits_ -= std::erase_if(entry->second, [node](const Waiting& one) { return one.from == node; });
+    waits_ -= std::erase_if(entry->second, [this, node](const Waiting& one) {
+      if (one.from == node && one.far != 0) far_.end_wait(one.far);
+      return one.from == node;
+    });
     if (entry->second.empty()) waiting_.erase(entry);
   }
-  names_.erase_if([&](const Name& name) {
-    const bool is_over = name.by->ends_with_process() ||
-                         (name.by->ends_with_namespace() && ended_.find(name.by->nspace) != nullptr);
-    return name.by->origin == node && is_over;
-  });
+  const auto is_over = [&](const Publication& by) {
+    return by.origin == node &&
+           (by.ends_with_process() || (by.ends_with_namespace() && ended_.find(by.nspace) != nullptr));
+  };
+  names_.erase_if([&](const Name& name) { return is_over(*name.by); });
+  far_.forget_if(is_over);
 }
 
 /// Where the server of its origin is there, that one says when a name ends; it may be lost before.
 void Keeper::namespace_ended(const std::string& nspace) {
   bool is_left = false;
-  names_.erase_if([&](const Name& name) {
-    const bool is_its = name.by->nspace == nspace && name.by->ends_with_namespace();
-    is_left |= is_its && !places_.is_gone(name.by->origin);
-    return is_its && places_.is_gone(name.by->origin);
-  });
+  const auto is_over = [&](const Publication& by) {
+    const bool is_its = by.nspace == nspace && by.ends_with_namespace();
+    is_left |= is_its && !places_.is_gone(by.origin);
+    return is_its && places_.is_gone(by.origin);
+  };
+  names_.erase_if([&](const Name& name) { return is_over(*name.by); });
+  far_.forget_if(is_over);
   if (is_left) ended_.add(nspace, {});
 }
 

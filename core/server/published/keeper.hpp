@@ -7,6 +7,9 @@
 //            and until all have replied, or are lost, it holds what is asked of it.
 // First read A name of PMIX_PERSIST_FIRST_READ leaves the names before its reader has the reply, and its
 //            origin has forgotten it before that: no successor gives it to another process.
+// Guest      Where another run keeps this one's names of SESSION and GLOBAL, requests about them go on to it,
+//            and a lookup asks here and there. A wait that is open there ends by the other run's reply, so
+//            that no name that it has given is lost.
 #pragma once
 
 #include <functional>
@@ -24,6 +27,7 @@
 #include "core/server/published/name_messages.hpp"
 #include "core/server/published/own_names.hpp"
 #include "core/server/published/places.hpp"
+#include "core/server/published/runs/far_names.hpp"
 
 namespace weft::server {
 
@@ -32,7 +36,7 @@ class Keeper {
   /// By Name::weight(), of the names that one server keeps.
   static constexpr std::size_t most_bytes = std::size_t{256} << 20;
 
-  Keeper(Cluster& cluster, Places& places, OwnNames& own);
+  Keeper(Cluster& cluster, Places& places, OwnNames& own, FarNames& far);
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
@@ -65,7 +69,10 @@ class Keeper {
     std::uint64_t id;  ///< LookUpNames::id
     Looker looker;
     Rpc::Reply reply;
+    std::uint64_t far = 0;  ///< its lookup in the other run; 0: none is open
+    bool is_over = false;   ///< the requester waits no more, but for the other run's reply
   };
+  using Waits = std::list<Waiting>;
   /// Of keys whose home is another node.
   struct Succession {
     bool is_complete = false;  ///< all others have replied
@@ -91,13 +98,20 @@ class Keeper {
   void serve_waits(const std::string& key);
   void see(const AnswerRef& answer, std::size_t at, const std::pair<Sight, NameRef>& found);
   void take(const NameRef& name, const AnswerRef& answer);
+  void ask_far(const AnswerRef& answer, NodeNumber from, const LookUpNames& message);
+  void wait_far(const std::string& key, Waiting& waiting);
+  void far_replied(const std::string& key, NodeNumber from, std::uint64_t id, pmix_status_t status,
+                   LookedUp found);
+  Waiting* find_wait(const std::string& key, NodeNumber from, std::uint64_t id);
+  Rpc::Reply remove_wait(const std::string& key, const Waiting& waiting);
 
   Cluster& cluster_;
   Places& places_;
   OwnNames& own_;
+  FarNames& far_;
   KeptNames names_{most_bytes};
-  std::unordered_map<std::string, std::list<Waiting>> waiting_;  ///< by key
-  std::map<NodeNumber, Succession> successions_;                 ///< by home
+  std::unordered_map<std::string, Waits> waiting_;  ///< by key
+  std::map<NodeNumber, Succession> successions_;    ///< by home
   std::size_t waits_ = 0, held_ = 0;
   static constexpr std::size_t most_ended = 1024;
   Latest<std::string, std::monostate, most_ended> ended_;  ///< namespaces with names that are still here

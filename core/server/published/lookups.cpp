@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/data/names/deadline.hpp"
 #include "core/data/types/array.hpp"
@@ -72,6 +73,22 @@ void Lookups::look_up(const Requester& from, const link::Lookup& message) {
   pmix_status_t status = PMIX_SUCCESS;
   const auto lookup = read(from, message, status);
   if (status != PMIX_SUCCESS) return from.answer({status, {}, {}});
+  open(lookup);
+}
+
+void Lookups::look_up(const Requester& from, LookUpNames message, Found reply) {
+  const auto lookup = std::make_shared<Lookup>(Lookup{.from = from,
+                                                      .looker = std::move(message.looker),
+                                                      .keys = {},
+                                                      .wanted = message.waits ? std::size_t{1} : 0,
+                                                      .waits = message.waits,
+                                                      .since = loop_.now(),
+                                                      .reply = std::move(reply)});
+  for (auto& key : message.keys) lookup->keys.push_back({std::move(key)});
+  open(lookup);
+}
+
+void Lookups::open(const Ref& lookup) {
   open_.push_back(lookup);
   lookup->place = std::prev(open_.end());
   begin(lookup);
@@ -212,12 +229,22 @@ void Lookups::time_is_over(const Ref& lookup) {
   end_waits(lookup);
 }
 
+void Lookups::end_wait(const Requester& from) {
+  const auto found = std::find_if(open_.begin(), open_.end(), [&](const Ref& lookup) {
+    return lookup->from.connection == from.connection && lookup->from.tag == from.tag;
+  });
+  if (found == open_.end() || (*found)->is_ending) return;
+  const auto lookup = *found;
+  end_waits(lookup);
+}
+
 void Lookups::closed(const ConnectionRef& connection) {
   std::vector<Ref> its;
   for (const auto& lookup : open_)
     if (lookup->from.connection == connection) its.push_back(lookup);
   for (const auto& lookup : its) {
     lookup->from.tag = 0;
+    lookup->reply = nullptr;
     lookup->deadline.reset();
     end_waits(lookup);
   }
@@ -231,7 +258,15 @@ void Lookups::finish(const Ref& lookup) {
     auto [each, last] = far_waits_.equal_range(key.key);
     while (each != last) each = each->second.lock() == lookup ? far_waits_.erase(each) : std::next(each);
   }
+  if (lookup->reply) return tell(*lookup);
   if (lookup->from.tag != 0) answer(*lookup);
+}
+
+void Lookups::tell(Lookup& lookup) {
+  const bool has_failed = lookup.why != PMIX_ERR_NOT_FOUND && lookup.count(Sight::none) == lookup.keys.size();
+  LookedUp found;
+  for (auto& key : lookup.keys) found.seen.push_back(std::move(key.seen));
+  std::exchange(lookup.reply, nullptr)(has_failed ? lookup.why : PMIX_SUCCESS, found);
 }
 
 /// A lookup whose time is over has found nothing, unless names have gone with it: no other process finds

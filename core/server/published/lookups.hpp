@@ -29,6 +29,12 @@ class Lookups {
   Lookups& operator=(const Lookups&) = delete;
 
   void look_up(const Requester& from, const link::Lookup& message);
+  /// Of a process of another run, in whose place the requester asks. reply: once, unless the requester's
+  /// connection ends before.
+  using Found = std::function<void(pmix_status_t status, const LookedUp& found)>;
+  void look_up(const Requester& from, LookUpNames message, Found reply);
+  /// That lookup waits no more: what is found by now is its reply.
+  void end_wait(const Requester& from);
   /// The connection of a client or tool is closed: its lookups end without an answer.
   void closed(const ConnectionRef& connection);
   /// A process has published this key for processes of this node.
@@ -67,11 +73,13 @@ class Lookups {
     Loop::TimePoint since{};
     bool is_reported = false;
     std::list<std::shared_ptr<Lookup>>::iterator place{};
+    Found reply{};  ///< null: the requester is the process itself
     std::size_t count(Sight sight) const;
   };
   using Ref = std::shared_ptr<Lookup>;
 
   Ref read(const Requester& from, const link::Lookup& message, pmix_status_t& status);
+  void open(const Ref& lookup);
   void begin(const Ref& lookup);
   void ask_all(const Ref& lookup);
   void ask(const Ref& lookup, NodeNumber home, const std::vector<std::size_t>& keys);
@@ -82,6 +90,7 @@ class Lookups {
   void time_is_over(const Ref& lookup);
   void finish(const Ref& lookup);
   void answer(const Lookup& lookup) const;
+  static void tell(Lookup& lookup);
 
   Loop& loop_;
   const Places& places_;

@@ -138,6 +138,7 @@ bool has_access(const Publication& by, std::uint32_t uid, std::uint32_t gid) noe
 }
 
 Sight sight_of(const Publication& by, const Looker& looker) {
+  if (looker.node == Looker::of_other_run && !by.is_of_runs()) return Sight::none;
   if (!looks_at(looker, by) || !is_meant(by, looker)) return Sight::none;
   return has_access(by, looker.uid, looker.gid) ? Sight::seen : Sight::hidden;
 }

@@ -38,6 +38,8 @@ struct Publication {
   std::optional<std::vector<std::uint32_t>> users{}, groups{};
 
   pmix_proc_t publisher() const;
+  /// Processes of other runs may see it.
+  bool is_of_runs() const noexcept { return range == PMIX_RANGE_SESSION || range == PMIX_RANGE_GLOBAL; }
   /// No process of another node sees it: the server of the origin keeps it.
   bool is_of_node() const noexcept { return range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL; }
   bool goes_when_read() const noexcept { return persistence == PMIX_PERSIST_FIRST_READ; }
@@ -66,6 +68,9 @@ using NameRef = std::shared_ptr<const Name>;
 
 /// A process that looks names up, and where.
 struct Looker {
+  /// In place of a node: of another run. Such a process sees names of SESSION and GLOBAL alone.
+  static constexpr NodeNumber of_other_run = UINT32_MAX;
+
   pmix_proc_t proc{};
   NodeNumber node = 0;
   std::uint32_t uid = 0, gid = 0;

@@ -27,6 +27,11 @@ void OwnNames::erase(const std::string& nspace, std::uint32_t rank, const std::s
   if (job->second.empty()) by_publisher_.erase(job);
 }
 
+void OwnNames::take(const pmix_proc_t& publisher, const std::string& key, std::uint64_t number) {
+  erase(std::string(link::nspace_of(publisher)), publisher.rank, key, number);
+  if (taken_) taken_(key, number);
+}
+
 std::vector<NameRef> OwnNames::find(const pmix_proc_t& proc, const std::string& key) const {
   std::vector<NameRef> out;
   const auto job = by_publisher_.find(link::nspace_of(proc));

@@ -3,6 +3,8 @@
 // where that one is lost or has left, of the next node behind it that is there. Nodes that came later keep
 // nothing: servers hear of them at different times, and would look for a name at different homes.
 //
+// A run whose names another run keeps has one keeper: the server that speaks to the other one.
+//
 // Servers hear of a loss at different times. The first that sends to the next server says by that what it
 // knows (follow()): a keeper is never an earlier server again.
 #pragma once

@@ -32,13 +32,18 @@ std::size_t weight_of(const std::vector<NameRef>& names) {
 
 }  // namespace
 
-Published::Published(Loop& loop, Cluster& cluster)
+Published::Published(Loop& loop, Cluster& cluster, EventRelay& events)
     : loop_(loop),
       cluster_(cluster),
       places_(cluster.servers()),
-      keeper_(cluster, places_, own_),
+      names_link_(loop, {[this](const link::GuestTaken& taken) { pass_on(taken); },
+                         [&events](const pmix_proc_t& server) { events.announce_lost_names(server); }}),
+      far_(names_link_),
+      keeper_(cluster, places_, own_, far_),
       calls_(loop, cluster, places_, keeper_),
-      lookups_(loop, places_, keeper_, calls_) {
+      lookups_(loop, places_, keeper_, calls_),
+      guests_(*this, lookups_) {
+  own_.on_taken([this](const std::string& key, std::uint64_t number) { guests_.take(key, number); });
   cluster_.on(RequestType::name_taken, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto taken = base::decode<NameTaken>(body);
     if (taken) take_note(*taken);
@@ -86,17 +91,34 @@ void Published::publish(const Requester& from, const link::Publish& message) {
   if (status != PMIX_SUCCESS) return from.reply(status);
   const auto by = names.front()->by;
   if (by->is_of_node()) return from.reply(publish_here(names));
-  const auto publishing = std::make_shared<Publishing>(Publishing{from, by, by_home(names)});
-  publishing_.emplace(by->number, publishing);
+  const auto publishing = begin(names, [from](pmix_status_t how) { from.reply(how); });
   if (*timeout)
-    publishing->deadline = std::make_unique<Timer>(
-        loop_, *data::deadline_after(*timeout, loop_.now()), [weak = std::weak_ptr(publishing)] {
-          const auto late = weak.lock();
-          if (!late) return;
-          late->is_void = true;
-          std::exchange(late->from, Requester{late->from.connection, 0}).reply(PMIX_ERR_TIMEOUT);
-        });
+    publishing->deadline = std::make_unique<Timer>(loop_, *data::deadline_after(*timeout, loop_.now()),
+                                                   [weak = std::weak_ptr(publishing)] {
+                                                     const auto late = weak.lock();
+                                                     if (!late) return;
+                                                     late->is_void = true;
+                                                     std::exchange(late->reply, nullptr)(PMIX_ERR_TIMEOUT);
+                                                   });
   publish_next(publishing);
+}
+
+std::shared_ptr<const Publication> Published::as_of_here(Publication by) {
+  by.origin = places_.self();
+  by.number = ++last_number_;
+  return std::make_shared<const Publication>(std::move(by));
+}
+
+void Published::publish(const std::vector<NameRef>& names, Done ended) {
+  if (own_.bytes() + weight_of(names) > Keeper::most_bytes) return ended(PMIX_ERR_OUT_OF_RESOURCE);
+  publish_next(begin(names, std::move(ended)));
+}
+
+Published::PublishingRef Published::begin(const std::vector<NameRef>& names, Done reply) {
+  const auto by = names.front()->by;
+  const auto publishing = std::make_shared<Publishing>(Publishing{std::move(reply), by, by_home(names)});
+  publishing_.emplace(by->number, publishing);
+  return publishing;
 }
 
 pmix_status_t Published::publish_here(const std::vector<NameRef>& names) {
@@ -127,7 +149,8 @@ void Published::publish_next(const PublishingRef& publishing) {
                                                   : Result<NameStatus>(fail(Errc::not_found));
         if (status == PMIX_SUCCESS) status = reply ? reply->status : PMIX_ERR_UNPACK_FAILURE;
         if (status != PMIX_SUCCESS) return undo(open, status);
-        if (keeper == places_.self()) take_kept(open->groups[open->at].second);
+        const bool is_kept_here = keeper == places_.self() && !(far_.is_used() && open->by->is_of_runs());
+        if (is_kept_here) take_kept(open->groups[open->at].second);
         ++open->at;
         publish_next(open);
       },
@@ -160,16 +183,24 @@ void Published::undo(const PublishingRef& publishing, pmix_status_t status) {
 void Published::finish(const PublishingRef& publishing, pmix_status_t status) {
   publishing_.erase(publishing->by->number);
   publishing->deadline.reset();
-  publishing->from.reply(status);
+  if (const auto reply = std::exchange(publishing->reply, nullptr)) reply(status);
+}
+
+/// The run that keeps a name of this one says that it has gone: the server of the publisher hears of it.
+void Published::pass_on(const link::GuestTaken& taken) {
+  far_.take(taken);
+  const NameTaken note{taken.publisher, {taken.key, taken.number}};
+  if (taken.origin == places_.self()) return take_note(note);
+  cluster_.send(taken.origin, RequestType::name_taken, base::encode(note), nullptr);
 }
 
 /// A process has read a name, which has gone with that: perhaps before the keeper's word has come that it is
 /// published.
 void Published::take_note(const NameTaken& taken) {
   const auto& [publisher, name] = taken;
+  own_.take(publisher, name.key, name.number);
   const auto found = publishing_.find(name.number);
-  if (found == publishing_.end())
-    return own_.erase(std::string(link::nspace_of(publisher)), publisher.rank, name.key, name.number);
+  if (found == publishing_.end()) return;
   const auto publishing = found->second;
   publishing->taken.insert(name.key);
   if (!publishing->call) return;
@@ -213,9 +244,7 @@ void Published::unpublish(const Requester& from, const link::Unpublish& message)
   withdraw(names, [asked](pmix_status_t how) { asked->reply(how); });
 }
 
-/// withdrawn: the keepers have forgotten them, and so has this server.
-void Published::withdraw(const std::vector<NameRef>& names,
-                         const std::function<void(pmix_status_t)>& withdrawn) {
+void Published::withdraw(const std::vector<NameRef>& names, const Done& withdrawn) {
   struct Open {
     std::size_t count = 1;
     pmix_status_t status = PMIX_SUCCESS;
@@ -249,9 +278,15 @@ void Published::withdraw(const std::vector<NameRef>& names,
 
 // ---- ends
 
-/// These end, and no process waits for that. A keeper that is lost meanwhile has a successor that hears
-/// nothing of them.
-void Published::end(const std::vector<NameRef>& names) {
+void Published::end(const std::vector<NameRef>& names,
+                    const std::function<bool(const Publication&)>& is_ended) {
+  withdraw_at_keepers(names);
+  for (const auto& [number, publishing] : publishing_)
+    if (is_ended(*publishing->by)) publishing->is_void = true;
+}
+
+/// A keeper that is lost meanwhile has a successor that hears nothing of them.
+void Published::withdraw_at_keepers(const std::vector<NameRef>& names) {
   std::vector<NameRef> elsewhere;
   for (const auto& name : names) {
     own_.erase(*name);
@@ -264,36 +299,29 @@ void Published::end(const std::vector<NameRef>& names) {
   }
 }
 
-void Published::void_publishing(const std::function<bool(const Publication&)>& is_ended) {
-  for (const auto& [number, publishing] : publishing_)
-    if (is_ended(*publishing->by)) publishing->is_void = true;
-}
-
 void Published::closed(const ConnectionRef& connection) {
   lookups_.closed(connection);
   if (!connection->is_tool) return;
+  guests_.closed(connection);
   // A tool is all of its namespace that this server knows.
   const auto proc = connection->proc;
   auto names = own_.all_of(proc);
   std::erase_if(names, [](const NameRef& name) { return !name->by->ends_with_namespace(); });
-  end(names);
-  void_publishing(
+  end(names,
       [&](const Publication& by) { return link::is_same(by.publisher(), proc) && by.ends_with_namespace(); });
 }
 
 void Published::process_ended(const pmix_proc_t& proc) {
   auto names = own_.all_of(proc);
   std::erase_if(names, [](const NameRef& name) { return !name->by->ends_with_process(); });
-  end(names);
-  void_publishing(
+  end(names,
       [&](const Publication& by) { return link::is_same(by.publisher(), proc) && by.ends_with_process(); });
 }
 
 void Published::namespace_ended(const std::string& nspace) {
   auto names = own_.all_of(nspace);
   std::erase_if(names, [](const NameRef& name) { return !name->by->ends_with_namespace(); });
-  end(names);
-  void_publishing([&](const Publication& by) { return by.nspace == nspace && by.ends_with_namespace(); });
+  end(names, [&](const Publication& by) { return by.nspace == nspace && by.ends_with_namespace(); });
   keeper_.namespace_ended(nspace);
 }
 

@@ -70,6 +70,13 @@ void on_unpublish(const RequestRooms& rooms, const Requester& from, link::Unpubl
                            });
 }
 
+/// Of another run, whose servers check what its processes ask; its names are never a host's matter.
+void on_guest_request(const RequestRooms& rooms, const Requester& from, link::GuestRequest message) {
+  if (rooms.host.publishes()) return from.reply(PMIX_ERR_NOT_SUPPORTED);
+  rooms.published.guests().serve(
+      from, message, [&](const std::string& nspace) { return rooms.jobs.find(nspace) != nullptr; });
+}
+
 }  // namespace
 
 std::span<const Request> publish_requests() noexcept {
@@ -78,6 +85,8 @@ std::span<const Request> publish_requests() noexcept {
       {MessageType::publish, Senders::all, Reply::later, for_host, decoded<on_publish>},
       {MessageType::lookup, Senders::all, Reply::later, 1, decoded<on_lookup>},
       {MessageType::unpublish, Senders::all, Reply::later, 1, decoded<on_unpublish>},
+      // Those of a whole run: they are counted there.
+      {MessageType::guest_request, Senders::all, Reply::none, 1, decoded<on_guest_request>},
   };
   return requests;
 }

@@ -12,7 +12,7 @@ RELEASE = subprocess.run([WEFTD, "--version"], capture_output=True, check=True, 
 
 
 def message(release=RELEASE, host=HOST, kind="fork", audience="one", contact="00"):
-    return (f"weft start 4 {release}\nnspace weft-by-hand\nservers 2 0\nlauncher 1 {HOST}\nkey {'ab' * 32}\n"
+    return (f"weft start 5 {release}\nnspace weft-by-hand\nservers 2 0\nlauncher 1 {HOST}\nkey {'ab' * 32}\n"
             f"transport \ncontact {contact}\nagent {kind} 0\nweftd {WEFTD}\naudience {audience}\n"
             f"node 0 {host}\nend\n")
 

@@ -172,6 +172,10 @@ constexpr Option table[] = {
      [](S& s, G& g) { s.options.stuck_after = time_limit(g.option, g.value.empty() ? "60" : g.value); }},
     {"--on-failure", "WHAT", Topic::job, "When a rank or node is lost: end (default), continue",
      [](S& s, G& g) { s.options.on_failure = named("--on-failure", g.value, failure_names); }},
+    {"--names-of, --ompi-server", "RUN", Topic::nodes,
+     "Share published names of PMIX_RANGE_SESSION and _GLOBAL with the run of that pid, URI, file:PATH or "
+     "namespace",
+     [](S& s, G& g) { s.options.names_of = names_of(g.option, g.value); }},
     {"--pmi", "WHEN", Topic::job, "Serve PMI-1 to the ranks (MPICH): auto (default: where needed), on, off",
      [](S& s, G& g) { s.options.pmi = named("--pmi", g.value, pmi_names); }},
     {"--gmca", "NAME VALUE", Topic::job, "As --mca, for all programs; repeatable",

@@ -70,6 +70,7 @@ struct Options {
   std::string output_directory;                          ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;        ///< --timeout
   std::optional<std::chrono::milliseconds> stuck_after;  ///< --report-stuck
+  std::string names_of;  ///< as given; empty: the run keeps its published names itself
   bool report_bindings = false;
   io::OutputTags tags;
   bool merges_errors = false;     ///< --merge-stderr-to-stdout

@@ -202,6 +202,13 @@ std::string process_set(const std::string& name) {
   return name;
 }
 
+std::string names_of(const std::string& option, const std::string& text) {
+  if (text.empty())
+    refuse(fmt::format("{} needs a pid, a URI, file:PATH or a namespace of a run, and has an empty text",
+                       option));
+  return text;
+}
+
 std::string service_name(const std::string& option, const std::string& name) {
   constexpr std::size_t longest = 64;
   const auto is_plain = [](unsigned char c) {

@@ -47,6 +47,8 @@ job::EnvironmentSetting environment_setting(const std::string& text);
 /// --mca NAME VALUE: the variable from which Open MPI reads that parameter.
 job::EnvironmentSetting open_mpi_parameter(const std::string& name, const std::string& value);
 std::string process_set(const std::string& name);
+/// --names-of: any text but an empty one; what leads to no run is told when it is looked for.
+std::string names_of(const std::string& option, const std::string& text);
 std::string service_name(const std::string& option, const std::string& name);
 
 [[noreturn]] void refuse_value(std::string_view option, const std::string& text, const std::string& known);

@@ -50,7 +50,10 @@ void Ground::start_server() {
   identity_.is_on_one_host = plan.one_machine;
   identity_.transport = setup_.transport;
   if (!plan.alone) identity_.key = new_key();
+  const auto& names_of = setup_.names_of;
+  if (!names_of.empty()) identity_.names_keeper = identity_.number;
   server_ = std::make_unique<host::Server>(identity_, events_of_server());
+  if (!names_of.empty()) server_->share_names(names_of);
 }
 
 void Ground::prepare_daemons() {
@@ -83,6 +86,9 @@ host::Server::Events Ground::events_of_server() {
     asio::post(loop, [&jobs, nspaces = std::move(nspaces), are_connected] {
       jobs.on_connected(nspaces, are_connected);
     });
+  };
+  events.names_lost = [this] {
+    asio::post(setup_.loop, [this] { setup_.watcher.on_names_lost(messages::names_lost(setup_.names_of)); });
   };
   jobs.streams().take_calls(events);
   return events;

@@ -22,6 +22,8 @@ class GroundWatcher {
   virtual void on_agent_line(const std::string& line) = 0;
   virtual void on_detail(const std::string& text) = 0;
   virtual void on_unused_node_lost(const std::string& line) = 0;
+  /// line: for the user. The run that keeps this one's names has gone.
+  virtual void on_names_lost(const std::string& line) = 0;
   virtual void on_all_exited() = 0;
 
  protected:
@@ -39,6 +41,7 @@ class Ground final : cluster::ClusterWatcher {
     RunningJobs& jobs;
     GroundWatcher& watcher;
     std::string release, transport;
+    std::string names_of{};  ///< --names-of; empty: this run keeps its names itself
   };
   /// While the process has one thread: its node, if it serves one. Throws Stop.
   explicit Ground(Setup setup);

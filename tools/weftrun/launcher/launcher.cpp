@@ -26,6 +26,7 @@ Launcher::Launcher(const process::Spawner& spawner, const Options& options, Plan
       plan_(plan),
       release_(std::move(release)),
       transport_(std::move(transport)),
+      names_of_(options.names_of),
       jobs_(place_of(loop_, plan, *this,
                      [this](const std::string& line) { run_->console().print_result(line); })),
       run_(std::make_shared<UserRun>(loop_, options, Surroundings::own(), UserRun::Streams(), jobs_)) {}
@@ -61,7 +62,7 @@ int Launcher::run() {
 void Launcher::set_up() {
   first_ = &jobs_.add_first(run_);
   GroundWatcher& watcher = *this;  // a base that emplace may not see
-  ground_.emplace(Ground::Setup{loop_, spawner_, plan_, jobs_, watcher, release_, transport_});
+  ground_.emplace(Ground::Setup{loop_, spawner_, plan_, jobs_, watcher, release_, transport_, names_of_});
   ground_->start_server();
   ground_->prepare_daemons();
   first_->set_up(ground_->node(), ground_->server(), ground_->cluster());
@@ -99,6 +100,10 @@ void Launcher::on_detail(const std::string& text) {
 }
 
 void Launcher::on_unused_node_lost(const std::string& line) {
+  run_->console().print_result(line);
+}
+
+void Launcher::on_names_lost(const std::string& line) {
   run_->console().print_result(line);
 }
 

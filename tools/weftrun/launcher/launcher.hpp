@@ -39,6 +39,7 @@ class Launcher final : GroundWatcher, RunningJobsWatcher {
   void on_agent_line(const std::string& line) override;
   void on_detail(const std::string& text) override;
   void on_unused_node_lost(const std::string& line) override;
+  void on_names_lost(const std::string& line) override;
   void on_all_exited() override;
   void on_run_launched(UserRun&, const JobRun&) override { started_ = Clock::now(); }
   std::shared_ptr<UserRun> run_of_tools() override { return run_; }
@@ -51,7 +52,7 @@ class Launcher final : GroundWatcher, RunningJobsWatcher {
 
   const process::Spawner& spawner_;
   const Plan& plan_;
-  const std::string release_, transport_;
+  const std::string release_, transport_, names_of_;
   asio::io_context loop_{1};
   // Whatever the ground still does as it goes may print and ask for jobs.
   RunningJobs jobs_;

@@ -45,7 +45,8 @@ int Service::run() {
   process::HeldSignals held;
   door_.emplace(loop_, options_.service.name, [this](base::Fd socket) { welcome(std::move(socket)); });
   GroundWatcher& watcher = *this;  // a base that emplace may not see
-  ground_.emplace(Ground::Setup{loop_, spawner_, plan_, jobs_, watcher, release_, transport_});
+  ground_.emplace(
+      Ground::Setup{loop_, spawner_, plan_, jobs_, watcher, release_, transport_, options_.names_of});
   ground_->start_server();
   ground_->prepare_daemons();
   held.restore_dispositions();

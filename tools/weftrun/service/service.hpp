@@ -60,6 +60,7 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
   void on_agent_line(const std::string& line) override { console_.pass_on(line); }
   void on_detail(const std::string& text) override { console_.print_detail(text); }
   void on_unused_node_lost(const std::string& line) override;
+  void on_names_lost(const std::string& line) override { console_.print_result(line); }
   void on_all_exited() override;
   void on_run_launched(UserRun& run, const JobRun& first) override { served_.on_launched(run, first); }
   std::shared_ptr<UserRun> run_of_tools() override;

@@ -26,6 +26,7 @@ TEST(StartMessage, comes_back_as_it_was) {
   plain.transport.clear();
   plain.contact.clear();
   plain.above.reset();
+  plain.are_names_at_launcher = true;
   plain.settings.clear();
   plain.audience = StartMessage::Audience::all;
   EXPECT_EQ(decode_start_message(encode(plain, "1.2.0"), "1.2.0"), plain);
@@ -33,7 +34,7 @@ TEST(StartMessage, comes_back_as_it_was) {
 
 TEST(StartMessage, begins_with_the_versions_and_is_text) {
   const auto text = encode(message_for(3), "1.2.0");
-  EXPECT_EQ(text.find("weft start 4 1.2.0\n"), 0U);
+  EXPECT_EQ(text.find("weft start 5 1.2.0\n"), 0U);
   for (const unsigned char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f)) << int{c};
 }
 
@@ -134,7 +135,7 @@ TEST(StartMessage, input_that_is_none_ends_at_once) {
   EXPECT_NE(refusal_of([&] { read_start_message(other.read.get(), "1"); }).find("no start message"),
             std::string::npos);
   process::Pipe ended = process::make_pipe(true, true);
-  ASSERT_EQ(::write(ended.write.get(), "weft start 4", 12), 12);
+  ASSERT_EQ(::write(ended.write.get(), "weft start 5", 12), 12);
   ended.write.reset();
   EXPECT_NE(refusal_of([&] { read_start_message(ended.read.get(), "1"); }).find("ended before"),
             std::string::npos);

@@ -15,7 +15,7 @@ namespace {
 
 using link::MessageType;
 
-constexpr int beyond_the_last = static_cast<int>(MessageType::group_change) + 10;
+constexpr int beyond_the_last = static_cast<int>(MessageType::guest_taken) + 10;
 
 /// Nothing, zeros (which are a whole message of many a type), and noise.
 std::vector<std::vector<std::byte>> bodies() {

@@ -14,11 +14,13 @@ namespace {
 using link::MessageType;
 
 /// Of the server, or of a process that has said nothing yet.
-constexpr MessageType others[] = {MessageType::hello,          MessageType::hello_tool,  MessageType::welcome,
-                                  MessageType::refused,        MessageType::value,       MessageType::done,
-                                  MessageType::board_moved,    MessageType::event,       MessageType::results,
-                                  MessageType::board_offer,    MessageType::answer,      MessageType::output,
-                                  MessageType::group_question, MessageType::group_change};
+constexpr MessageType others[] = {
+    MessageType::hello,          MessageType::hello_tool,   MessageType::welcome,
+    MessageType::refused,        MessageType::value,        MessageType::done,
+    MessageType::board_moved,    MessageType::event,        MessageType::results,
+    MessageType::board_offer,    MessageType::answer,       MessageType::output,
+    MessageType::group_question, MessageType::group_change, MessageType::guest_reply,
+    MessageType::guest_taken};
 
 TEST(RequestTable, has_each_message_of_a_client_and_no_other) {
   for (std::uint16_t number = 1; link::to_text(MessageType{number}) != "unknown"; ++number) {
