@@ -119,7 +119,6 @@ void Cluster::be_alone() {
   key_.reset();
   lost_.clear();
   servers_.reset(0, 1, 1, 0);
-  servers_.set_names_keeper(std::nullopt);
 }
 
 Cluster::Opened Cluster::open(const ClusterSpec& spec, const std::optional<Carrier>& carrier) {
@@ -156,8 +155,7 @@ Cluster::Opened Cluster::open_over(const ClusterSpec& spec, const Carrier& carri
 /// Returns why a contact is refused; empty: none is.
 std::string Cluster::enter(const ClusterSpec& spec, std::uint64_t incarnation) {
   key_ = spec.key;
-  servers_.reset(spec.self, spec.nodes, spec.first_nodes == 0 ? spec.nodes : spec.first_nodes, incarnation);
-  servers_.set_names_keeper(spec.names_keeper);
+  servers_.reset(spec.self, spec.nodes, spec.first_nodes == 0 ? spec.nodes : spec.first_nodes, incarnation, spec.names_keeper);
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != self()) static_cast<void>(fabric().mesh().expect(node));
   way_->rpc.on(RequestType::leaving, [this](NodeNumber from, Bytes, const auto&) {
@@ -241,7 +239,7 @@ void Cluster::stop(const std::function<void()>& release) {
 }
 
 void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
-  servers_.lose(node);
+  servers_.take_for_lost(node);
   way_->rpc.node_lost(node);
   way_->views.node_lost(node);
   lost_.push_back({node, why, false});

@@ -6,9 +6,10 @@
 namespace weft::server {
 
 void ServerTable::reset(NodeNumber self, NodeNumber count, NodeNumber first_nodes,
-                        std::uint64_t incarnation) {
+                        std::uint64_t incarnation, std::optional<NodeNumber> names_keeper) {
   self_ = self;
   first_nodes_ = first_nodes;
+  names_keeper_ = names_keeper;
   incarnation_ = incarnation;
   entries_.assign(count, {});
   entries_[self].host = host_;

@@ -39,17 +39,16 @@ class ServerTable final : public Views::Others {
   /// All whose contact is known and that are not lost, without oneself.
   std::vector<NodeNumber> others() const override;
 
-  /// By what another server says of it (Views::Others).
-  void take_for_lost(NodeNumber node) override { lose(node); }
+  /// Also by what another server says of it (Views::Others).
+  void take_for_lost(NodeNumber node) override { entries_[node].is_lost = true; }
 
   // Of the cluster. node: below count().
   /// Nothing is known of the others.
-  void reset(NodeNumber self, NodeNumber count, NodeNumber first_nodes, std::uint64_t incarnation);
-  void set_names_keeper(std::optional<NodeNumber> node) noexcept { names_keeper_ = node; }
+  void reset(NodeNumber self, NodeNumber count, NodeNumber first_nodes, std::uint64_t incarnation,
+             std::optional<NodeNumber> names_keeper = {});
   void name(NodeNumber node, const std::string& host) { entries_[node].host = host; }
   /// Its contact is known: of a server that is there, of a later one perhaps than before.
   void add(NodeNumber node, const std::string& host) { entries_[node] = {.host = host, .is_known = true}; }
-  void lose(NodeNumber node) { entries_[node].is_lost = true; }
   void leave(NodeNumber node) { entries_[node].has_left = true; }
   /// While the cluster stops none is there: a caller whose request has failed turns to the next node.
   void hide_all(bool hides) noexcept { is_hidden_ = hides; }

@@ -194,12 +194,12 @@ TEST(Places, go_to_the_next_server_that_is_there) {
   Places places(servers);
   EXPECT_LT(places.home_of("some key"), 4u);
   EXPECT_EQ(places.keeper_of(2), 2u);
-  servers.lose(2);
+  servers.take_for_lost(2);
   EXPECT_EQ(places.keeper_of(2), 3u);
   servers.leave(3);
   EXPECT_EQ(places.keeper_of(2), 0u);
   EXPECT_EQ(places.keeper_of(1), 1u);
-  servers.lose(1);
+  servers.take_for_lost(1);
   EXPECT_EQ(places.keeper_of(1), 0u);
 }
 
@@ -215,7 +215,7 @@ TEST(Places, follow_what_other_servers_know) {
   places.follow(1, 3);  // that is older
   EXPECT_EQ(places.keeper_of(1), 0u);
   places.follow(9, 9);
-  servers.lose(2);
+  servers.take_for_lost(2);
   EXPECT_EQ(places.keeper_of(2), 3u);
 }
 
@@ -226,7 +226,7 @@ TEST(Places, are_on_nodes_that_are_there_from_the_start) {
   EXPECT_EQ(servers.expected(), 4u);
   Places places(servers);
   for (int i = 0; i < 100; ++i) EXPECT_LT(places.home_of("service." + std::to_string(i)), 2u);
-  servers.lose(1);
+  servers.take_for_lost(1);
   EXPECT_EQ(places.keeper_of(1), 0u);
   places.follow(0, 3);
   EXPECT_EQ(places.keeper_of(0), 0u) << "a later one keeps none";
