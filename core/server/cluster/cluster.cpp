@@ -155,7 +155,8 @@ Cluster::Opened Cluster::open_over(const ClusterSpec& spec, const Carrier& carri
 /// Returns why a contact is refused; empty: none is.
 std::string Cluster::enter(const ClusterSpec& spec, std::uint64_t incarnation) {
   key_ = spec.key;
-  servers_.reset(spec.self, spec.nodes, spec.first_nodes == 0 ? spec.nodes : spec.first_nodes, incarnation, spec.names_keeper);
+  servers_.reset(spec.self, spec.nodes, spec.first_nodes == 0 ? spec.nodes : spec.first_nodes, incarnation,
+                 spec.names_keeper);
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != self()) static_cast<void>(fabric().mesh().expect(node));
   way_->rpc.on(RequestType::leaving, [this](NodeNumber from, Bytes, const auto&) {

@@ -5,8 +5,8 @@
 
 namespace weft::server {
 
-void ServerTable::reset(NodeNumber self, NodeNumber count, NodeNumber first_nodes,
-                        std::uint64_t incarnation, std::optional<NodeNumber> names_keeper) {
+void ServerTable::reset(NodeNumber self, NodeNumber count, NodeNumber first_nodes, std::uint64_t incarnation,
+                        std::optional<NodeNumber> names_keeper) {
   self_ = self;
   first_nodes_ = first_nodes;
   names_keeper_ = names_keeper;
