@@ -72,7 +72,7 @@ void on_unpublish(const RequestRooms& rooms, const Requester& from, link::Unpubl
 
 /// Of another run, whose servers check what its processes ask; its names are never a host's matter.
 void on_guest_request(const RequestRooms& rooms, const Requester& from, link::GuestRequest message) {
-  if (rooms.host.publishes()) return from.reply(PMIX_ERR_NOT_SUPPORTED);
+  if (does_publish(rooms.host)) return from.reply(PMIX_ERR_NOT_SUPPORTED);
   rooms.published.guests().serve(
       from, message, [&](const std::string& nspace) { return rooms.jobs.find(nspace) != nullptr; });
 }
