@@ -132,7 +132,7 @@ class Requests(unittest.TestCase):
         self.assertIn("'/no/such/program' does not exist", own_lines(result.stderr)[0])
 
     def test_another_version(self):
-        code = ("print(ask('cmd=init pmi_version=2 pmi_subversion=0'))\n"
+        code = ("print(ask('cmd=init pmi_version=3 pmi_subversion=0'))\n"
                 "init()\n"
                 "print(ask('cmd=finalize'))\n")
         self.check(speak(code), ["cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1", "cmd=finalize_ack"])
