@@ -26,11 +26,12 @@ std::string end(Reply reply, pmix_status_t status) {
              PMIx_Error_string(status));
 }
 
-/// A text that is not there is no error: flag says so. A rank may have put a longer one by another interface.
+/// A text that is not there is no error: flag says so in MPICH's documents, and found to its client. A rank
+/// may have put a longer text by another interface.
 std::string end_with_text(Reply reply, const std::optional<std::string>& text, std::size_t room) {
   if (text && text->size() >= room)
     return end(std::move(reply), Code::invalid_value_length, "the value is too long for PMI-2");
-  reply.add("flag", text.has_value());
+  reply.add("flag", text.has_value()).add("found", text.has_value());
   if (text) reply.add("value", *text);
   return end(std::move(reply), Code::success);
 }
@@ -163,8 +164,11 @@ std::string Conversation::get_of_node(const Request& request, Reply reply, std::
   return {};
 }
 
+/// The port is a value in MPICH's documents, and a port to its client.
 std::string Conversation::look_up(const Request& request, Reply reply) const {
-  return end_with_text(std::move(reply), job_.look_up(request.service), port_room);
+  const auto port = job_.look_up(request.service);
+  if (port && port->size() < port_room) reply.add("port", *port);
+  return end_with_text(std::move(reply), port, port_room);
 }
 
 std::string Conversation::answer_waits() {

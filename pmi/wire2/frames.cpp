@@ -27,7 +27,7 @@ bool is_key(std::string_view text) noexcept {
   return !text.empty() && text.size() <= longest_name && std::all_of(text.begin(), text.end(), is_allowed);
 }
 
-/// The text to the next semicolon that is not doubled, removed from `rest`. The last may lack its semicolon.
+/// The text to the next semicolon that is not doubled, removed from `rest`.
 std::string take_field(std::string_view& rest) {
   std::string out;
   for (;;) {
@@ -50,9 +50,10 @@ std::string_view append_field(std::string field, std::vector<KeyValue>& fields) 
   return {};
 }
 
-/// Digits, with blanks before them.
+/// Digits, with blanks before them, as MPICH's documents have it, or behind them, as its client writes.
 std::optional<std::size_t> length_of(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  text = text.substr(0, text.find_last_not_of(' ') + 1);
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -110,8 +111,17 @@ FrameReader::Result FrameReader::next(std::string_view& bytes) {
 FrameReader::Result FrameReader::take_frame() {
   const auto frame = std::exchange(held_, {});
   length_.reset();
-  auto message = read_message(std::string_view(frame).substr(length_digits));
+  auto message = read_message(without_excess(std::string_view(frame).substr(length_digits)));
   return message ? join(std::move(*message), frame.size()) : fail(frame);
+}
+
+/// The client of MPICH 4.0 counts the digits of the length as well, and sends as many bytes behind the last
+/// semicolon, of whatever its buffer has there.
+std::string_view FrameReader::without_excess(std::string_view frame) {
+  if (frame.size() <= length_digits) return frame;
+  const auto last = frame.size() - length_digits - 1;
+  if (frame.back() != ';' && frame[last] == ';') has_excess_ = true;
+  return has_excess_ ? frame.substr(0, last + 1) : frame;
 }
 
 /// A continuation goes to the part that it names; what has a continuation itself waits for that.

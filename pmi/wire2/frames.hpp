@@ -53,6 +53,7 @@ class FrameReader {
   };
 
   Result take_frame();
+  std::string_view without_excess(std::string_view frame);
   Result join(Message message, std::size_t bytes);
   Result hold(Part part);
   Result fail(std::string_view text);
@@ -60,7 +61,7 @@ class FrameReader {
   std::string held_;  // of the frame that has begun, its length first
   std::optional<std::size_t> length_;
   std::vector<Part> parts_;
-  bool has_failed_ = false;
+  bool has_excess_ = false, has_failed_ = false;
 };
 
 /// The frame of a reply, field by field.

@@ -98,9 +98,9 @@ class Requests(unittest.TestCase):
                 "    for other in range(size):\n"
                 "        for fields in ({}, {'jobid': job}, {'srcid': other}, {'srcid': (other + 1) % size}, {'srcid': -1}):\n"
                 "            got = ask('kvs-get', key=f'-card-{other}', **fields)\n"
-                "            assert got == {'flag': 'TRUE', 'value': f'{round};;= of\\n{other};', 'rc': '0'}, got\n"
+                "            assert got == {'flag': 'TRUE', 'found': 'TRUE', 'value': f'{round};;= of\\n{other};', 'rc': '0'}, got\n"
                 "    fence()\n"
-                "assert ask('kvs-get', key='no-such') == {'flag': 'FALSE', 'rc': '0'}\n"
+                "assert ask('kvs-get', key='no-such') == {'flag': 'FALSE', 'found': 'FALSE', 'rc': '0'}\n"
                 "finalize()\n")
         self.on_one_node_and_on_four(code, 4, 4 * ["done"])
 
@@ -125,7 +125,7 @@ class Requests(unittest.TestCase):
                 "fence()\n"
                 "if str(rank) == local[0]: assert ask('info-putnodeattr', thrid='x', key='a', value=f'of {local[0]}')['rc'] == '0'\n"
                 "found = hear()\n"
-                "assert found == {'cmd': 'info-getnodeattr-response', 'thrid': 'w', 'flag': 'TRUE', 'value': f'of {local[0]}', 'rc': '0'}, found\n"
+                "assert found == {'cmd': 'info-getnodeattr-response', 'thrid': 'w', 'flag': 'TRUE', 'found': 'TRUE', 'value': f'of {local[0]}', 'rc': '0'}, found\n"
                 "fence()\n"
                 "finalize()\n")
         self.check(speak(code, 3), 3 * ["done"])
@@ -143,7 +143,7 @@ class Requests(unittest.TestCase):
                 "if rank == 0: assert ask('name-publish', name='s', port='tcp;7', infokeycount=0) == good\n"
                 "fence()\n"
                 "found = ask('name-lookup', name='s', infokeycount=0)\n"
-                "assert found == {'flag': 'TRUE', 'value': 'tcp;7', 'rc': '0'}, found\n"
+                "assert found == {'port': 'tcp;7', 'flag': 'TRUE', 'found': 'TRUE', 'value': 'tcp;7', 'rc': '0'}, found\n"
                 "assert ask('name-publish', name='s', port='tcp:8')['rc'] != '0'\n"
                 "fence()\n"
                 "if rank == size - 1: assert ask('name-unpublish', name='s')['rc'] != '0' or size == 1\n"
@@ -236,6 +236,19 @@ class Requests(unittest.TestCase):
                 "finalize()\n")
         self.check(speak(code), ["done"])
 
+    def test_lengths_as_the_client_of_mpich_counts_them(self):
+        """Six too many, with as many bytes of any kind behind the message."""
+        code = ("def frame(command, excess=b';a=b;;', **fields):\n"
+                "    text = f'cmd={command};' + ''.join(f'{key}={value};' for key, value in fields.items())\n"
+                "    return f'{len(text) + 6:<6}{text}'.encode() + excess\n"
+                "begin()\n"
+                "assert ask('fullinit', excess=bytes(6), pmirank=rank)['rc'] == '0'\n"
+                "assert ask('kvs-put', key='a', value='b') == good\n"
+                "assert ask('kvs-fence', excess=b'\\0;valu') == good\n"
+                "assert ask('kvs-get', key='a', excess=b'\\x7f\\0= ;\\0')['value'] == 'b'\n"
+                "finalize()\n")
+        self.check(speak(code), ["done"])
+
     def test_a_program_may_begin_again(self):
         code = ("for round in range(3):\n"
                 "    init()\n"
@@ -249,7 +262,7 @@ class Requests(unittest.TestCase):
                 "for byte in frame('finalize'): say(bytes([byte]))\n"
                 "for _ in range(4): print(hear())\n")
         self.check(speak(code), ["{'cmd': 'kvs-put-response', 'rc': '0'}", "{'cmd': 'kvs-fence-response', 'rc': '0'}",
-                                 "{'cmd': 'kvs-get-response', 'flag': 'TRUE', 'value': 'b', 'rc': '0'}",
+                                 "{'cmd': 'kvs-get-response', 'flag': 'TRUE', 'found': 'TRUE', 'value': 'b', 'rc': '0'}",
                                  "{'cmd': 'finalize-response', 'rc': '0'}"])
 
 

@@ -39,9 +39,10 @@ std::string only_message_of(std::string_view text) {
 }
 
 TEST(Frames, are_read_in_parts_of_any_length) {
-  const auto bytes =
-      framed("cmd=kvs-put;thrid=1;key=a;value=b=c d\n;") + framed("cmd=kvs-fence;") + "000013cmd=finalize;";
-  const std::vector<std::string> expected{"kvs-put thrid=1 key=a value=b=c d\n", "kvs-fence", "finalize"};
+  const auto bytes = framed("cmd=kvs-put;thrid=1;key=a;value=b=c d\n;") + framed("cmd=kvs-fence;") +
+                     "000013cmd=finalize;" + "13    cmd=finalize;" + "  13  cmd=finalize;";
+  const std::vector<std::string> expected{"kvs-put thrid=1 key=a value=b=c d\n", "kvs-fence", "finalize",
+                                          "finalize", "finalize"};
   for (std::size_t at_once = 1; at_once <= bytes.size(); ++at_once)
     EXPECT_EQ(messages_of(bytes, at_once), expected);
 }
@@ -57,6 +58,18 @@ TEST(Frames, may_lack_the_last_semicolon) {
   EXPECT_EQ(only_message_of("cmd=a;k=v"), "a k=v");
 }
 
+TEST(Frames, of_mpich_count_six_bytes_too_many_that_may_be_any) {
+  using namespace std::string_view_literals;
+  const auto bytes =
+      "19    cmd=finalize;\0\0\0\0\0\0"
+      "20    cmd=kvs-fence;;valu;"
+      "12    cmd=a;k=;=x=;;;"sv;
+  for (std::size_t at_once = 1; at_once <= bytes.size(); ++at_once)
+    EXPECT_EQ(messages_of(bytes, at_once), (std::vector<std::string>{"finalize", "kvs-fence", "a"}));
+  EXPECT_EQ(only_message_of("cmd=a;k=v\0w;x=abcd;"sv), std::string("a k=v\0w x=abcd"sv));
+  EXPECT_EQ(only_message_of("\0\0\0\0\0\0"sv), "no frame");
+}
+
 TEST(Frames, that_begin_with_no_command_end_the_reading) {
   for (const auto* text : {"x", "cmd=", "cmd;", "cmd=a b;", "cmd=a_b;", "key=a;cmd=b;", ";;cmd=a;"})
     EXPECT_EQ(messages_of(framed(text) + framed("cmd=a;"), 100), std::vector<std::string>{"no frame"})
@@ -65,7 +78,7 @@ TEST(Frames, that_begin_with_no_command_end_the_reading) {
 
 TEST(Frames, have_a_length_of_six_digits) {
   for (const auto* text : {"GET / HTTP", "     0cmd=a;", "    -6cmd=a;", "    +6cmd=a;", "      cmd=a;",
-                           "6     cmd=a;", "   0x6cmd=a;"})
+                           "1 2   cmd=a;", "   0x6cmd=a;"})
     EXPECT_EQ(messages_of(text, 100), std::vector<std::string>{"no frame"}) << text;
 }
 
