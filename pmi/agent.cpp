@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "pmi/job/opening.hpp"
 #include "pmi/spawn/spawn.hpp"
 
 namespace weft::pmi {
@@ -28,6 +29,14 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string no_request(std::string_view bytes, int version) {
+  return fmt::format(
+      "the program wrote '{}' to PMI_FD, which is no request of PMI-{}. What to do: see which process "
+      "manager "
+      "its MPI library was built for",
+      printable(bytes), version);
+}
+
 }  // namespace
 
 void Agent::complain(std::string_view what) const {
@@ -38,7 +47,8 @@ void Agent::complain(std::string_view what) const {
 void Agent::run(int program) {
   std::array<pollfd, 2> watched{{{socket_.get(), POLLIN, 0}, {program, POLLIN, 0}}};
   for (;;) {
-    if (::poll(watched.data(), watched.size(), -1) < 0) {
+    const auto pause = version2_ ? version2_->pause() : std::nullopt;
+    if (::poll(watched.data(), watched.size(), pause ? static_cast<int>(pause->count()) : -1) < 0) {
       if (errno == EINTR) continue;
       return;
     }
@@ -48,6 +58,7 @@ void Agent::run(int program) {
     } else if (watched[1].revents != 0) {
       return;
     }
+    if (pause && version2_ && !send(version2_->answer_waits())) return;
   }
 }
 
@@ -56,29 +67,35 @@ bool Agent::read_some() {
   const auto length = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (length < 0) return errno == EINTR || errno == EAGAIN;
   std::string_view bytes(buffer.data(), static_cast<std::size_t>(length));
-  while (!bytes.empty()) {
-    const auto [request, is_error, line] = reader_.next(bytes);
-    if (is_error) {
-      complain(
-          fmt::format("the program wrote '{}' to PMI_FD, which is no request of PMI-1. What to do: see which "
-                      "process manager "
-                      "its MPI library was built for",
-                      printable(line)));
-      return false;
-    }
-    if (request && !answer(*request)) return false;
-  }
+  while (!bytes.empty())
+    if (!(version2_ ? take_frame(bytes) : take_line(bytes))) return false;
   return length != 0;
 }
 
-bool Agent::send(std::string_view line) {
-  const auto text = std::string(line) + "\n";
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const auto length = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+bool Agent::take_line(std::string_view& bytes) {
+  const auto [request, is_error, line] = reader_.next(bytes);
+  if (is_error) complain(no_request(line, 1));
+  return !is_error && (!request || answer(*request));
+}
+
+bool Agent::take_frame(std::string_view& bytes) {
+  const auto step = version2_->next(bytes);
+  if (step.is_error) complain(no_request(step.bytes, 2));
+  if (!step.complaint.empty()) complain(step.complaint);
+  if (step.is_over) version2_.reset();
+  return !step.is_error && send(step.reply);
+}
+
+bool Agent::send_line(std::string_view line) {
+  return send(std::string(line) + "\n");
+}
+
+bool Agent::send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto length = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (length < 0 && errno == EINTR) continue;
     if (length < 0) return false;  // the program has ended
-    rest.remove_prefix(static_cast<std::size_t>(length));
+    bytes.remove_prefix(static_cast<std::size_t>(length));
   }
   return true;
 }
@@ -96,7 +113,7 @@ bool Agent::answer(const Request& request) {
   // No value of a barrier's reply says that it failed, and a program that goes on would read what is not
   // there.
   if (request.command == Command::barrier_in && !fence()) return false;
-  return send(reply_to(request));
+  return send_line(reply_to(request));
 }
 
 bool Agent::fence() {
@@ -146,20 +163,17 @@ std::string Agent::reply_to(const Request& request) {
   return {};
 }
 
+/// The form of the bytes that follow is that of the version, if it is one that is known.
 std::string Agent::init(const Request& request) {
+  if (request.version == 2) {
+    version2_.emplace(job_, told_size_);
+    return "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0";
+  }
   constexpr std::string_view reply = "cmd=response_to_init pmi_version=1 pmi_subversion=1";
   if (request.version != 1) return fmt::format("{} rc=-1", reply);
-  const auto status = job_.open();
-  if (status != PMIX_SUCCESS) {
-    complain(fmt::format("PMIx_Init failed: {}", PMIx_Error_string(status)));
-    return fmt::format("{} rc=-1", reply);
-  }
-  if (job_.size() != told_size_) {
-    complain(fmt::format("the job has {} ranks, but the environment that weftpmi was started with says {}",
-                         job_.size(), told_size_));
-    return fmt::format("{} rc=-1", reply);
-  }
-  return fmt::format("{} rc=0", reply);
+  const auto failure = open_job(job_, told_size_);
+  if (!failure.empty()) complain(failure);
+  return fmt::format("{} rc={}", reply, failure.empty() ? 0 : -1);
 }
 
 std::string Agent::look_up(const Request& request) const {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves one rank that speaks the wire form of PMI-1, as the PMIx client of that rank.
+// Serves one rank that speaks the wire form of PMI-1 or of PMI-2, as the PMIx client of that rank.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/fd.hpp"
-#include "pmi/job.hpp"
+#include "pmi/job/job.hpp"
 #include "pmi/wire.hpp"
+#include "pmi/wire2/conversation.hpp"
 
 namespace weft::pmi {
 
@@ -21,7 +23,7 @@ class Agent {
   Agent(base::Fd socket, std::uint32_t size, std::string name)
       : socket_(std::move(socket)), told_size_(size), name_(std::move(name)) {}
 
-  /// Until the program has ended, or holds the socket no more, or says what is no PMI-1. Begins to be a PMIx
+  /// Until the program has ended, or holds the socket no more, or says what is no PMI. Begins to be a PMIx
   /// client with the first request, so a program that makes none can be one itself. `program` is a descriptor
   /// of the process (base/process).
   void run(int program);
@@ -29,6 +31,8 @@ class Agent {
  private:
   /// False: nothing more is to be read.
   bool read_some();
+  bool take_line(std::string_view& bytes);
+  bool take_frame(std::string_view& bytes);
   bool answer(const Request& request);
   std::string reply_to(const Request& request);
   std::string init(const Request& request);
@@ -36,7 +40,8 @@ class Agent {
   std::string get(const Request& request) const;
   std::string spawn(const Request& request) const;
   bool fence();
-  bool send(std::string_view line);
+  bool send_line(std::string_view line);
+  bool send(std::string_view bytes);
   void complain(std::string_view what) const;
 
   base::Fd socket_;
@@ -44,6 +49,7 @@ class Agent {
   std::string name_;
   Job job_;
   RequestReader reader_;
+  std::optional<wire2::Conversation> version2_;  // from an init of version 2 to finalize
 };
 
 }  // namespace weft::pmi

@@ -10,7 +10,7 @@
 #include <new>
 #include <string_view>
 
-#include "pmi/job.hpp"
+#include "pmi/job/job.hpp"
 
 #define PMI_EXPORT extern "C" __attribute__((visibility("default")))
 

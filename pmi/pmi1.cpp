@@ -31,7 +31,7 @@ PMI_EXPORT int PMI_Init(int* spawned) {
   return guarded([&] {
     if (spawned == nullptr) return static_cast<int>(invalid_argument);
     const auto status = own_job().open();
-    return status == PMIX_SUCCESS ? set(spawned, own_job().is_spawned()) : fail;
+    return status == PMIX_SUCCESS ? set(spawned, own_job().parent().has_value()) : fail;
   });
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "pmi/entry.hpp"
+#include "pmi/job/attributes.hpp"
 
 using namespace weft::pmi;
 
@@ -41,18 +42,12 @@ int numbers_out(const std::optional<std::string>& text, int array[], int room, i
   return success;
 }
 
-std::optional<std::string> attribute_of_job(const Job& job, std::string_view name) {
-  if (name == "PMI_process_mapping") return job.process_mapping();
-  if (name == "universeSize") return std::to_string(job.universe_size());
-  return job.get_preput(name);
-}
-
 /// Waits for an attribute that another rank of this node puts, by looking again: no call of PMIx waits for a
 /// key of any rank.
 std::optional<std::string> await_attribute(const Job& job, const char* name) {
   constexpr std::chrono::milliseconds first_pause{1}, longest_pause{64};
   for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
-    if (auto text = job.get_on_node(name)) return text;
+    if (auto text = attribute_of_node(job, name)) return text;
     std::this_thread::sleep_for(pause);
   }
 }
@@ -67,7 +62,7 @@ PMI_EXPORT int PMI2_Init(int* spawned, int* size, int* rank, int* appnum) {
       return invalid_argument;
     Job& job = own_job();
     if (job.open() != PMIX_SUCCESS) return fail;
-    set(spawned, job.is_spawned());
+    set(spawned, job.parent().has_value());
     set(size, job.size());
     set(rank, job.rank());
     return set(appnum, job.app_number());
@@ -141,7 +136,8 @@ PMI_EXPORT int PMI2_Info_PutNodeAttr(const char name[], const char value[]) {
 PMI_EXPORT int PMI2_Info_GetNodeAttr(const char name[], char value[], int room, int* found, int wait) {
   return with_job([&](Job& job) -> int {
     if (check_key(name) != success) return check_key(name);
-    return attribute_out(wait != 0 ? await_attribute(job, name) : job.get_on_node(name), value, room, found);
+    return attribute_out(wait != 0 ? await_attribute(job, name) : attribute_of_node(job, name), value, room,
+                         found);
   });
 }
 
@@ -149,7 +145,7 @@ PMI_EXPORT int PMI2_Info_GetNodeAttrIntArray(const char name[], int array[], int
                                              int* found) {
   return with_job([&](Job& job) -> int {
     if (check_key(name) != success) return check_key(name);
-    return numbers_out(job.get_on_node(name), array, room, length, found);
+    return numbers_out(attribute_of_node(job, name), array, room, length, found);
   });
 }
 

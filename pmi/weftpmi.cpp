@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// weftpmi PROGRAM [ARGUMENT...]: runs PROGRAM in this process, with a socket over which it can speak PMI-1.
-// The other end is served by a second process, the PMIx client of the rank (docs/design/pmi.md).
+// weftpmi PROGRAM [ARGUMENT...]: runs PROGRAM in this process, with a socket over which it can speak PMI-1 or
+// PMI-2. The other end is served by a second process, the PMIx client of the rank (docs/design/pmi.md).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pmix.h>
@@ -32,7 +32,8 @@ constexpr int own_failure = 125, not_executable = 126, not_found = 127;
 
 constexpr const char* help =
     "Usage: weftpmi PROGRAM [ARGUMENT...]\n"
-    "Runs PROGRAM as a rank that speaks PMI-1 over the socket PMI_FD, under any launcher that offers PMIx. "
+    "Runs PROGRAM as a rank that speaks PMI-1 or PMI-2 over the socket PMI_FD, under any launcher that "
+    "offers PMIx. "
     "weftrun puts it\n"
     "in front of programs that need it.   (weftpmi(1))\n"
     "  -h,--help      Print this and leave\n"

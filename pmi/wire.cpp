@@ -5,7 +5,7 @@
 #include <charconv>
 #include <map>
 
-#include "pmi/job.hpp"
+#include "pmi/job/job.hpp"
 
 namespace weft::pmi {
 namespace {

@@ -97,10 +97,11 @@ pmix_status_t Client::stop_for_debugger(bool is_asked) {
   // The handler is there before the debugger hears that this process waits.
   subscribe(*id, {PMIX_DEBUGGER_RELEASE}, [this, id = *id, &stop](pmix_status_t status) {
     if (status != PMIX_SUCCESS) return stop.end(true);
-    if (events_->activate(id)) events_->catch_up(id);
+    // Said before a release that has come already ends the stop: the process may leave at once then.
     events::Event ready{PMIX_READY_FOR_DEBUG, self_, PMIX_RANGE_RM, {}};
     ready.infos.add(PMIX_BREAKPOINT, data::Value::of("pmix-init"));
     notify(std::move(ready), [](pmix_status_t) {});
+    if (events_->activate(id)) events_->catch_up(id);
   });
   stop.wait();
   // Where a debugger has written into this frame, a call of the handler may be on its way.

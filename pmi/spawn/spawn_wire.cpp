@@ -1,45 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pmi/spawn/spawn_wire.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <limits>
-#include <optional>
-#include <string>
 #include <utility>
 
+#include "pmi/spawn/words.hpp"
+
 namespace weft::pmi {
-namespace {
-
-constexpr std::size_t most_pairs = 64;
-
-std::optional<std::uint32_t> number_of(std::string_view text) {
-  std::int32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return static_cast<std::uint32_t>(number);
-}
-
-/// A key that comes a second time, as in each block of one order, has the later value.
-bool begin_pair(std::vector<KeyValue>& pairs, std::string_view key) {
-  if (key.empty() || key.size() >= key_room) return false;
-  std::erase_if(pairs, [key](const KeyValue& pair) { return pair.key == key; });
-  if (pairs.size() == most_pairs) return false;
-  pairs.push_back({std::string(key), {}});
-  return true;
-}
-
-bool end_pair(std::vector<KeyValue>& pairs, std::string_view value, std::size_t room) {
-  if (pairs.empty() || value.size() >= room) return false;
-  pairs.back().value = value;
-  return true;
-}
-
-bool begins(std::string_view name, std::string_view with) {
-  return name.substr(0, with.size()) == with;
-}
-
-}  // namespace
 
 SpawnReader::Step SpawnReader::take(std::string_view line) {
   if (line == "endcmd") return end_block();
@@ -63,7 +29,7 @@ bool SpawnReader::take_word(std::string_view name, std::string_view value) {
 }
 
 bool SpawnReader::take_count(std::string_view name, std::string_view value) {
-  const auto number = number_of(value);
+  const auto number = count_of(value);
   if (name == "nprocs") return command_.ranks = number.value_or(0), number.has_value();
   if (name == "totspawns")
     return programs_ = number.value_or(0), programs_ != 0 && programs_ <= most_spawn_commands;
@@ -73,7 +39,7 @@ bool SpawnReader::take_count(std::string_view name, std::string_view value) {
 }
 
 bool SpawnReader::take_argument(std::string_view number, std::string_view value) {
-  if (number_of(number) != command_.arguments.size() + 1) return false;
+  if (count_of(number) != command_.arguments.size() + 1) return false;
   command_.arguments.emplace_back(value);
   return true;
 }

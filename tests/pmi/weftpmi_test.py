@@ -106,9 +106,9 @@ class Requests(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "child.py"
             file.write_text(SPEAK + child)
-            program = "".join(f"arg{i + 1}={word}\\n" for i, word in enumerate([sys.executable, file, "a b", ""]))
+            program = "".join(f"arg{i + 1}={word}\\n" for i, word in enumerate([sys.executable, "-E", file, "a b", ""]))
             block = ("mcmd=spawn\\nnprocs={}\\nexecname=" + WEFTPMI + "\\ntotspawns=2\\nspawnssofar={}\\n" + program +
-                     "argcnt=4\\npreput_num=1\\npreput_key_0=PARENT_ROOT_PORT_NAME\\npreput_val_0=tag#0$a=b, c\\n"
+                     "argcnt=5\\npreput_num=1\\npreput_key_0=PARENT_ROOT_PORT_NAME\\npreput_val_0=tag#0$a=b, c\\n"
                      "info_num=2\\ninfo_key_0=wdir\\ninfo_val_0=/\\ninfo_key_1=not-known\\ninfo_val_1=x\\nendcmd\\n")
             code = ("space = init()\n"
                     "assert 'PMI_SPAWNED' not in os.environ\n"
@@ -132,7 +132,7 @@ class Requests(unittest.TestCase):
         self.assertIn("'/no/such/program' does not exist", own_lines(result.stderr)[0])
 
     def test_another_version(self):
-        code = ("print(ask('cmd=init pmi_version=2 pmi_subversion=0'))\n"
+        code = ("print(ask('cmd=init pmi_version=3 pmi_subversion=0'))\n"
                 "init()\n"
                 "print(ask('cmd=finalize'))\n")
         self.check(speak(code), ["cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1", "cmd=finalize_ack"])

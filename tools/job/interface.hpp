@@ -15,7 +15,7 @@ struct Interface {
       mpi;  ///< the library that makes it a program of MPI or OpenSHMEM, "libmpich.so.12"; empty: none
   std::string pmix;          ///< the file of libpmix.so that it needs by itself; empty: none
   std::string server_pmix;   ///< the file of its server, where that is another; empty: the same, or not known
-  bool is_wire = false;      ///< MPI that speaks PMI-1 over PMI_FD
+  bool is_wire = false;      ///< MPI that speaks PMI-1 or PMI-2 over PMI_FD
   bool has_weftpmi = false;  ///< weftpmi stands in front of it
 };
 template <class Archive>

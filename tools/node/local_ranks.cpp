@@ -277,27 +277,25 @@ process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
 
 // ---- ranks that stop for a debugger
 
+/// The event comes after what start() returns.
 void LocalRanks::note_stopped(Rank rank) {
   if (!stops_at(job::StopPoint::exec, rank)) return;
   stopped_.insert(rank);
-  note_held(job::StopPoint::exec, rank, std::string(breakpoint_of(job::StopPoint::exec)));
-}
-
-/// The event comes after what start() returns.
-void LocalRanks::note_held(job::StopPoint point, Rank rank, const std::string& breakpoint) {
-  auto held = held_.held(point, rank, breakpoint);
+  auto held = held_.held(job::StopPoint::exec, rank, std::string(breakpoint_of(job::StopPoint::exec)));
   if (!held) return;
   asio::post(loop_, [this, weak = std::weak_ptr(is_here_), held = std::move(*held)] {
     if (weak.lock()) events_.held(held);
   });
 }
 
-/// What a rank says that is not awaited in PMIx_Init, it says of a point of its own.
+/// What a rank says that is not awaited in PMIx_Init, it says of a point of its own. At once: the end of the
+/// job may be the next that the loop has to do.
 void LocalRanks::take_held(Rank rank, const std::string& breakpoint) {
   using job::StopPoint;
   const bool is_in_init =
       breakpoint == breakpoint_of(StopPoint::init) && held_.expects(StopPoint::init, rank);
-  note_held(is_in_init ? StopPoint::init : StopPoint::app, rank, breakpoint);
+  const auto held = held_.held(is_in_init ? StopPoint::init : StopPoint::app, rank, breakpoint);
+  if (held) events_.held(*held);
 }
 
 /// Of those that stop elsewhere the library lets go by itself. Ranks that are not stopped are let alone.

@@ -120,7 +120,6 @@ class LocalRanks {
     return map_.apps[map_.app_of(rank)].stops.at(point).includes(rank);
   }
   void note_stopped(job::Rank rank);
-  void note_held(job::StopPoint point, job::Rank rank, const std::string& breakpoint);
   void take_held(job::Rank rank, const std::string& breakpoint);
   void release(std::vector<job::Rank> ranks);
 

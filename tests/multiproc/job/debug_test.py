@@ -75,6 +75,16 @@ class Debug(unittest.TestCase):
         lines = self.debugged("one node", f"flag:{IN_INIT}", "program:2:init,say:on,finalize", "spawn", "release", "ended")
         self.assertEqual(sorted(lines), sorted(["spawn PMIX_SUCCESS", "on", "on", "ended PMIX_SUCCESS"]))
 
+    def test_a_release_before_all_ranks_are_held_leaves_no_report_out(self):
+        """Ranks that were let go may have ended before the last of them comes."""
+        for shape in ("one node", "four nodes"):
+            for key, words in ((IN_INIT, "init,finalize"), (IN_APP, "init,stop,finalize")):
+                name = "pmix-init" if key == IN_INIT else "here"
+                for _ in repeated(10):
+                    with self.subTest(shape=shape, key=key):
+                        lines = self.debugged(shape, f"flag:{key}", f"program:3:{words}", "spawn", "release", "ready", "ended")
+                        self.assertEqual(lines, ["spawn PMIX_SUCCESS", f"ready {name}", "ended PMIX_SUCCESS"])
+
     def test_what_names_no_ranks_is_refused(self):
         done = run("-n", "1", CLIENT, "init", f"number:{IN_INIT}=1", "program:1:init,finalize", "spawn", "finalize")
         self.assertEqual(done.stdout.decode(), "spawn PMIX_ERR_BAD_PARAM\n")

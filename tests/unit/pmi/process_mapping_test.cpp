@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmi/process_mapping.hpp"
+#include "pmi/job/process_mapping.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pmi/job.hpp"
+#include "pmi/job/job.hpp"
 
 namespace weft::pmi {
 namespace {

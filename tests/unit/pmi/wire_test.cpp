@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "pmi/job.hpp"
+#include "pmi/job/job.hpp"
 
 namespace weft::pmi {
 namespace {

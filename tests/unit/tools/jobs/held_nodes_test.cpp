@@ -38,5 +38,25 @@ TEST(HeldNodes, where_no_rank_is_left_nothing_is_ready) {
   EXPECT_TRUE(nodes.lost(1).empty());
 }
 
+TEST(HeldNodes, a_rank_that_is_heard_of_after_its_end_makes_the_job_ready) {
+  HeldNodes nodes;
+  for (const auto node : {0U, 1U}) nodes.expect(StopPoint::init, node);
+  EXPECT_FALSE(nodes.held(0, {StopPoint::init, "", 0}));
+  EXPECT_FALSE(nodes.held(1, {StopPoint::init, "", 0}));
+  const auto late = nodes.held(1, {StopPoint::init, "x", 1});
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->ranks, 1U);
+  EXPECT_EQ(late->breakpoint, "x");
+}
+
+TEST(HeldNodes, a_job_is_ready_once_and_a_report_takes_the_place_of_that_node_s_former) {
+  HeldNodes nodes;
+  for (const auto node : {0U, 1U}) nodes.expect(StopPoint::init, node);
+  EXPECT_FALSE(nodes.held(0, {StopPoint::init, "x", 1}));
+  EXPECT_FALSE(nodes.held(0, {StopPoint::init, "x", 2}));
+  EXPECT_EQ(nodes.held(1, {StopPoint::init, "x", 4})->ranks, 6U);
+  EXPECT_FALSE(nodes.held(1, {StopPoint::init, "x", 5}));
+}
+
 }  // namespace
 }  // namespace weft::jobs

@@ -46,6 +46,30 @@ TEST(HeldRanks, a_rank_that_ends_is_waited_for_no_longer) {
   EXPECT_EQ(rest[0].ranks, 0U);
 }
 
+TEST(HeldRanks, a_rank_that_was_let_go_and_has_ended_had_stopped_all_the_same) {
+  HeldRanks ranks;
+  for (const auto rank : {Rank{1}, Rank{3}}) ranks.expect(StopPoint::init, rank);
+  EXPECT_FALSE(ranks.held(StopPoint::init, Rank{1}, "x"));
+  EXPECT_TRUE(ranks.ended(Rank{1}).empty());
+  const auto completed = ranks.ended(Rank{3});
+  ASSERT_EQ(completed.size(), 1U);
+  EXPECT_EQ(completed[0].ranks, 1U);
+}
+
+TEST(HeldRanks, what_a_rank_has_said_counts_when_its_end_is_heard_of_first) {
+  HeldRanks ranks;
+  for (const auto rank : {Rank{1}, Rank{3}}) ranks.expect(StopPoint::init, rank);
+  EXPECT_TRUE(ranks.ended(Rank{1}).empty());
+  EXPECT_EQ(ranks.ended(Rank{3}).front().ranks, 0U);
+  EXPECT_TRUE(ranks.expects(StopPoint::init, Rank{3}));
+  const auto late = ranks.held(StopPoint::init, Rank{3}, "x");
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->ranks, 1U);
+  EXPECT_EQ(late->breakpoint, "x");
+  EXPECT_FALSE(ranks.held(StopPoint::init, Rank{3}, "x"));
+  EXPECT_EQ(ranks.held(StopPoint::init, Rank{1}, "x")->ranks, 2U);
+}
+
 TEST(HeldRanks, a_long_name_of_a_point_is_cut) {
   HeldRanks ranks;
   ranks.expect(StopPoint::app, Rank{0});

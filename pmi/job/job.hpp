@@ -35,9 +35,10 @@ class Job {
   std::string name() const { return self_.nspace; }
   std::uint32_t universe_size() const;
   std::uint32_t app_number() const;
-  bool is_spawned() const;                         ///< another job has asked for this one
+  /// The name of the job that has asked for this one.
+  std::optional<std::string> parent() const;
   std::vector<std::uint32_t> local_ranks() const;  ///< of this node, ascending
-  /// The text of pmi/process_mapping; none where it is too long for a value.
+  /// The text of pmi/job/process_mapping; none where it is too long for a value.
   std::optional<std::string> process_mapping() const;
 
   /// Errors: those of pmi/spawn; of a name without the servers of a job PMIX_ERR_UNREACH.

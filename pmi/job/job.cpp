@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmi/job.hpp"
+#include "pmi/job/job.hpp"
 
 #include <pmix.h>
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "pmi/process_mapping.hpp"
+#include "pmi/job/process_mapping.hpp"
 #include "pmi/spawn/preput.hpp"
 
 namespace weft::pmi {
@@ -144,13 +144,14 @@ std::optional<std::string> Job::process_mapping() const {
   return text.size() < value_room ? std::optional(std::move(text)) : std::nullopt;
 }
 
-bool Job::is_spawned() const {
+std::optional<std::string> Job::parent() const {
   pmix_proc_t proc = self_;
   proc.rank = PMIX_RANK_WILDCARD;
   pmix_value_t* got = nullptr;
-  if (is_alone_ || PMIx_Get(&proc, PMIX_PARENT_ID, nullptr, 0, &got) != PMIX_SUCCESS) return false;
+  if (is_alone_ || PMIx_Get(&proc, PMIX_PARENT_ID, nullptr, 0, &got) != PMIX_SUCCESS) return std::nullopt;
   const Value value(got);
-  return value->type == PMIX_PROC;
+  if (value->type != PMIX_PROC || value->data.proc == nullptr) return std::nullopt;
+  return std::string(value->data.proc->nspace, ::strnlen(value->data.proc->nspace, PMIX_MAX_NSLEN));
 }
 
 Spawned Job::spawn(const SpawnOrder& order) const {
