@@ -18,6 +18,7 @@ namespace weft::weftrun {
 struct Surroundings {
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::string directory;
+  std::optional<job::Attacher> attacher{};  ///< of a service; nothing: the user has started this process
   static Surroundings own();  ///< of this process
 };
 
