@@ -19,7 +19,7 @@ struct Surroundings {
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::string directory;
   std::optional<job::Attacher> attacher{};  ///< of a service; nothing: the user has started this process
-  static Surroundings own();  ///< of this process
+  static Surroundings own();                ///< of this process
 };
 
 /// The namespace of this process's only job; with a number behind a dot, that of each of several.

@@ -97,8 +97,7 @@ struct State {
 };
 template <class Archive>
 void fields(Archive& archive, State& state) {
-  archive(state.id, state.state, state.status, state.nspace, state.program, state.ranks,
-          state.attacher);
+  archive(state.id, state.state, state.status, state.nspace, state.program, state.ranks, state.attacher);
 }
 inline bool is_valid(const State& state) noexcept {
   return state.state <= JobState::ended;

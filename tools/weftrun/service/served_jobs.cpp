@@ -47,8 +47,7 @@ void ServedJobs::add(std::uint64_t id, Run request, std::vector<base::Fd> descri
   job.run = std::make_shared<UserRun>(loop_, std::move(request.options).take(),
                                       std::move(request.surroundings), streams, jobs_);
   const auto& options = job.run->options();
-  job.state = {id, JobState::waiting, 0, {}, options.apps.front().argv.front(), ranks_of(options),
-               attacher};
+  job.state = {id, JobState::waiting, 0, {}, options.apps.front().argv.front(), ranks_of(options), attacher};
   try {
     jobs_.add_nodes(options);
   } catch (const Stop& stop) {

@@ -66,20 +66,21 @@ TEST(Text, of_groups_sets_names_and_children) {
   const auto text = text_of(with_more());
   const auto begin = text.find("job job.1");
   ASSERT_NE(begin, std::string::npos) << text;
-  EXPECT_EQ(text.substr(begin),
-            "job job.1: 2 ranks on 1 node, spawned by rank 3 of job: 2 connected; 0 fences of all ranks "
-            "ended\n"
-            "job job.2: 1 rank on 1 node, attached by process 77 of user 4000000000: 1 connected; 0 fences of "
-            "all ranks ended\n"
-            "job job.3: 1 rank on 1 node, detached by process 78 of root: 1 connected; 0 fences of all ranks "
-            "ended\n"
-            "no process waits in a fence\n"
-            "group g: job ranks 0-1, job.1\n"
-            "process set left: job ranks 0-2\n"
-            "31 published names:\n"
-            "  a.port by rank 2 of job: 1 byte, range local, persistence first read\n"
-            "  port by rank 1 of job: 12 bytes, range session, persistence application\n"
-            "  and 29 more\n");
+  EXPECT_EQ(
+      text.substr(begin),
+      "job job.1: 2 ranks on 1 node, spawned by rank 3 of job: 2 connected; 0 fences of all ranks "
+      "ended\n"
+      "job job.2: 1 rank on 1 node, attached by process 77 of user 4000000000: 1 connected; 0 fences of "
+      "all ranks ended\n"
+      "job job.3: 1 rank on 1 node, detached by process 78 of root: 1 connected; 0 fences of all ranks "
+      "ended\n"
+      "no process waits in a fence\n"
+      "group g: job ranks 0-1, job.1\n"
+      "process set left: job ranks 0-2\n"
+      "31 published names:\n"
+      "  a.port by rank 2 of job: 1 byte, range local, persistence first read\n"
+      "  port by rank 1 of job: 12 bytes, range session, persistence application\n"
+      "  and 29 more\n");
 }
 
 TEST(Text, of_memory) {
