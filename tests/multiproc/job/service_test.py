@@ -247,6 +247,7 @@ class Ends(unittest.TestCase):
             with service(*SHAPES[shape]) as one:
                 stays = one.begin("-n", "1", "sleep", "1000")
                 try:
+                    wait_until(lambda one=one: one.states() == ["running"], "the first job runs")
                     one.attach("--detach", "-n", "1", "sleep", "1000")
                     wait_until(lambda one=one: one.states() == ["running", "running"], "the jobs run")
                     jobs = one.jobs()
