@@ -143,6 +143,7 @@ NodeReport report() {
   out.fences = {part(), part()};
   out.groups = {{"g", {{"job", 0, 3}, {"other", 1, 1}}}};
   out.jobs.push_back({"job.1", 1, 1, {}, 0, "job", 2});
+  out.jobs.push_back({"job.2", 1, 1, {}, 0, {}, 0, 77, 1000, true});
   out.sets = {{"s", {{"job", 0, 1}}}};
   out.names = {{"port", "job", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, 12}};
   out.all_names = 2;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ctest runs without being asked for the long entries: some tests of cards_test.py, hosts_test.py and
-stranger_test.py, in one pair of guests, because starting a guest takes longer than most tests.
+"""What ctest runs without being asked for the long entries: some tests of cards_test.py, service_test.py,
+hosts_test.py and stranger_test.py, in one pair of guests, because starting a guest takes longer than most
+tests.
 
 usage: short_test.py FILE.CLASS[.TEST]...
 """

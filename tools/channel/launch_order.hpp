@@ -10,6 +10,7 @@
 #include "tools/channel/protocol.hpp"
 #include "tools/channel/wire.hpp"
 #include "tools/job/app.hpp"
+#include "tools/job/attacher.hpp"
 #include "tools/job/input_target.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/mapping.hpp"
@@ -45,6 +46,7 @@ struct Launch {
   job::InputTarget input;
   job::Pmi pmi = job::Pmi::automatic;
   std::optional<job::ProcessName> parent;  ///< of a job that a process has asked for
+  std::optional<job::Attacher> attacher;   ///< of a job of a service
   std::optional<job::ProcessName> target;  ///< of daemons of a debugger: PMIX_DEBUG_TARGET
   /// Nodes without ranks of the job whose processes are to know it.
   std::vector<std::uint32_t> witnesses;
@@ -77,6 +79,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.input);
   archive(launch.pmi);
   archive(launch.parent);
+  archive(launch.attacher);
   archive(launch.target);
   archive(launch.witnesses);
   archive(launch.late_host);

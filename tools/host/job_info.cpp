@@ -76,6 +76,11 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
     infos.add_bool(PMIX_SPAWNED, true);
     infos.add_proc(PMIX_PARENT_ID, proc_of(map.parent->nspace, map.parent->rank));
   }
+  if (map.attacher) {  // for reports alone
+    infos.add_u32("weft.attacher.pid", map.attacher->pid);
+    infos.add_u32("weft.attacher.user", map.attacher->user);
+    infos.add_bool("weft.detached", map.attacher->is_detached);
+  }
   if (map.target) infos.add_proc(PMIX_DEBUG_TARGET, proc_of(map.target->nspace, map.target->rank));
   infos.add_bool("weft.localities", true);
   std::vector<ProgramStops> stops;

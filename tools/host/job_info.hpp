@@ -10,6 +10,7 @@
 
 #include "tools/host/info_list.hpp"
 #include "tools/job/app.hpp"
+#include "tools/job/attacher.hpp"
 #include "tools/job/spawn.hpp"
 #include "tools/placement/mapping.hpp"
 
@@ -30,6 +31,7 @@ struct JobMap {
   std::string rank_by = "slot";              ///< how ranks were numbered over the nodes: PMIX_RANKBY
   std::string session_folder;                ///< PMIX_TMPDIR of this node; empty: there is none
   std::optional<job::ProcessName> parent;    ///< of a job that a process has asked for
+  std::optional<job::Attacher> attacher;     ///< of a job of a service
   std::optional<job::ProcessName> target;    ///< of daemons of a debugger
 
   // Only in a job of several nodes; else empty.

@@ -67,6 +67,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
   map.universe = launch.universe;
   map.is_recoverable = launch.is_recoverable;
   map.parent = launch.parent;
+  map.attacher = launch.attacher;
   map.target = launch.target;
   return map;
 }

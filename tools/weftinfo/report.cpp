@@ -53,7 +53,10 @@ Job read_job(const Reader& in) {
           read_states(in.at("weft.ranks")),
           in.at("weft.fences.ended").number(),
           parent,
-          parent_rank};
+          parent_rank,
+          in.at("weft.attacher.pid").small(),
+          in.at("weft.attacher.user").small(),
+          in.at("weft.detached").flag()};
 }
 
 RankRun read_run(const Reader& in) {

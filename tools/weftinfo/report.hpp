@@ -50,6 +50,8 @@ struct Job {
   std::uint64_t fences = 0;
   std::string parent{};  ///< namespace of the process that has spawned it; empty: none has
   std::uint32_t parent_rank = 0;
+  std::uint32_t attacher = 0, attacher_user = 0;  ///< process and user that have brought it; 0: none has
+  bool is_detached = false;
 };
 
 struct RankRun {

@@ -71,6 +71,10 @@ void write(Json& out, const Job& job) {
   out.field("fences_ended", job.fences);
   if (!job.parent.empty())
     out.key("parent").object().field("namespace", job.parent).field("rank", job.parent_rank).end();
+  if (job.attacher != 0) {
+    out.key("attacher").object().field("pid", job.attacher).field("user", job.attacher_user);
+    out.field("detached", job.is_detached).end();
+  }
   out.end();
 }
 

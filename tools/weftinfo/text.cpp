@@ -2,11 +2,14 @@
 #include "tools/weftinfo/text.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "tools/job/ranges.hpp"
+#include "tools/weftinfo/printable.hpp"
 
 namespace weft::weftinfo {
 namespace {
@@ -40,14 +43,27 @@ std::string text_of(const Node& node) {
                      text_of(node.ranks));
 }
 
+std::string name_of_user(std::uint32_t number) {
+  std::array<char, 4096> buffer;
+  passwd entry{}, *found = nullptr;
+  const int status = ::getpwuid_r(number, &entry, buffer.data(), buffer.size(), &found);
+  return status == 0 && found != nullptr ? printable(found->pw_name) : fmt::format("user {}", number);
+}
+
+std::string attacher_of(const Job& job) {
+  if (job.attacher == 0) return {};
+  return fmt::format(", {} by process {} of {}", job.is_detached ? "detached" : "attached", job.attacher,
+                     name_of_user(job.attacher_user));
+}
+
 /// Those that a process of this job has spawned stand behind it.
 std::string text_of(const Job& job) {
   const auto parent = job.parent.empty()
                           ? std::string()
                           : fmt::format(", spawned by rank {} of {}", job.parent_rank, job.parent);
-  return fmt::format("job {}: {} rank{} on {} node{}{}: {}; {} fence{} of all ranks ended\n", job.nspace,
-                     job.ranks, plural(job.ranks), job.nodes, plural(job.nodes), parent, text_of(job.states),
-                     job.fences, plural(job.fences));
+  return fmt::format("job {}: {} rank{} on {} node{}{}{}: {}; {} fence{} of all ranks ended\n", job.nspace,
+                     job.ranks, plural(job.ranks), job.nodes, plural(job.nodes), parent, attacher_of(job),
+                     text_of(job.states), job.fences, plural(job.fences));
 }
 
 /// "wide", "wide ranks 0,4-5"

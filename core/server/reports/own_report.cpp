@@ -22,6 +22,15 @@ std::uint64_t resident_kib(pid_t pid) {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
 }
 
+/// Of the job as a whole.
+Result<data::Value> of_whole_job(const store::JobView& view, const char* key) {
+  return store::lookup(view, PMIX_RANK_WILDCARD, key, {}, {true, PMIX_RANK_UNDEF});
+}
+std::uint32_t number_of(const store::JobView& view, const char* key) {
+  const auto found = of_whole_job(view, key);
+  return found && found->get().type == PMIX_UINT32 ? found->get().data.uint32 : 0;
+}
+
 }  // namespace
 
 NodeReport OwnReport::make(const ReportRequest& request) const {
@@ -61,11 +70,15 @@ JobReport OwnReport::of(const Job& job) const {
   JobReport out{job.nspace, view.ranks(), view.nodes(), {}, view.board().open_generation() - 1};
   for (std::uint32_t i = 0; i < view.local_count(); ++i)
     ++out.states[view.local(i).state.load(std::memory_order_relaxed) % out.states.size()];
-  const auto parent = store::lookup(view, PMIX_RANK_WILDCARD, PMIX_PARENT_ID, {}, {true, PMIX_RANK_UNDEF});
+  const auto parent = of_whole_job(view, PMIX_PARENT_ID);
   if (parent && parent->get().type == PMIX_PROC && parent->get().data.proc != nullptr) {
     out.parent_nspace = link::nspace_of(*parent->get().data.proc);
     out.parent_rank = parent->get().data.proc->rank;
   }
+  out.attacher_pid = number_of(view, "weft.attacher.pid");
+  out.attacher_user = number_of(view, "weft.attacher.user");
+  const auto detached = of_whole_job(view, "weft.detached");
+  out.is_detached = detached && detached->get().type == PMIX_BOOL && detached->get().data.flag;
   return out;
 }
 

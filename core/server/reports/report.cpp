@@ -47,6 +47,11 @@ void add(std::vector<JobReport>& jobs, const JobReport& part) {
     job->parent_nspace = part.parent_nspace;
     job->parent_rank = part.parent_rank;
   }
+  if (job->attacher_pid == 0) {
+    job->attacher_pid = part.attacher_pid;
+    job->attacher_user = part.attacher_user;
+    job->is_detached = part.is_detached;
+  }
 }
 
 /// Each node that knows a group, or a set, has all of its members.

@@ -26,10 +26,14 @@ struct JobReport {
   /// The process that has spawned it; without a namespace: none has.
   std::string parent_nspace{};
   std::uint32_t parent_rank = 0;
+  std::uint32_t attacher_pid = 0;  ///< that has brought it to a service of the launcher's; 0: none has
+  std::uint32_t attacher_user = 0;
+  bool is_detached = false;  ///< it goes on without its attacher
 };
 template <class Archive>
 void fields(Archive& archive, JobReport& m) {
-  archive(m.nspace, m.ranks, m.nodes, m.fences, m.states, m.parent_nspace, m.parent_rank);
+  archive(m.nspace, m.ranks, m.nodes, m.fences, m.states, m.parent_nspace, m.parent_rank, m.attacher_pid,
+          m.attacher_user, m.is_detached);
 }
 
 /// A group that has members on the node, or a process set that its server knows.

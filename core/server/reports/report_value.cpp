@@ -69,6 +69,11 @@ Value to_value(const JobReport& job) {
   out.add("weft.fences.ended", Value::of(job.fences));
   if (!job.parent_nspace.empty())
     out.add(PMIX_PARENT_ID, Value::of_proc(link::make_proc(job.parent_nspace, job.parent_rank)));
+  if (job.attacher_pid != 0) {
+    out.add("weft.attacher.pid", Value::of(job.attacher_pid));
+    out.add("weft.attacher.user", Value::of(job.attacher_user));
+    out.add("weft.detached", Value::of(job.is_detached));
+  }
   return array(out);
 }
 

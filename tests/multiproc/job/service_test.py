@@ -242,6 +242,24 @@ class Ends(unittest.TestCase):
             self.assertEqual(json.loads(refused.stderr.decode().splitlines()[0])["state"], "refused")
             self.assertEqual(list(one.jobs()), [1, 2])
 
+    def test_a_job_names_its_attacher(self):
+        for shape in SHAPES:
+            with service(*SHAPES[shape]) as one:
+                stays = one.begin("-n", "1", "sleep", "1000")
+                try:
+                    wait_until(lambda one=one: one.states() == ["running"], "the first job runs")
+                    one.attach("--detach", "-n", "1", "sleep", "1000")
+                    wait_until(lambda one=one: one.states() == ["running", "running"], "the jobs run")
+                    jobs = one.jobs()
+                    self.assertEqual(jobs[1]["attacher"], {"pid": stays.pid, "user": os.geteuid(), "detached": False})
+                    self.assertTrue(jobs[2]["attacher"]["detached"])
+                    self.assertIn(" (detached)", one.attach("--jobs").stdout.decode())
+                    told = subprocess.run([os.environ["WEFTINFO"], str(one.process.pid)], capture_output=True, check=True).stdout.decode()
+                    self.assertRegex(told, fr"job \S+: 1 rank on \d nodes?, attached by process {stays.pid} of ")
+                    self.assertRegex(told, fr"job \S+: 1 rank on \d nodes?, detached by process {jobs[2]['attacher']['pid']} of ")
+                finally:
+                    kill_quietly(stays)
+
     def test_the_service_is_stopped(self):
         for nodes in SHAPES.values():
             with service(*nodes) as one:

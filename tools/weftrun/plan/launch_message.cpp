@@ -61,6 +61,7 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   launch.nspace = own_namespace();
   if (name.number != 0) launch.nspace += "." + std::to_string(name.number);
   launch.parent = name.parent;
+  if (!name.parent) launch.attacher = surroundings.attacher;
   launch.target = name.target;
   for (const auto& node : plan.nodes) {
     launch.hosts.push_back(node.name);

@@ -18,7 +18,8 @@ namespace weft::weftrun {
 struct Surroundings {
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::string directory;
-  static Surroundings own();  ///< of this process
+  std::optional<job::Attacher> attacher{};  ///< of a service; nothing: the user has started this process
+  static Surroundings own();                ///< of this process
 };
 
 /// The namespace of this process's only job; with a number behind a dot, that of each of several.

@@ -45,16 +45,20 @@ std::string json_of(const State& state) {
   out.object().field("id", state.id).field("state", name_of(state.state));
   if (state.state == JobState::ended) out.field("status", state.status);
   if (!state.nspace.empty()) out.field("namespace", state.nspace);
-  out.field("program", state.program).field("ranks", state.ranks).end();
+  out.field("program", state.program).field("ranks", state.ranks);
+  out.key("attacher").object().field("pid", state.attacher.pid).field("user", state.attacher.user);
+  out.field("detached", state.attacher.is_detached).end().end();
   return std::move(out).take();
 }
 
 std::string text_of(const std::vector<State>& jobs) {
-  auto out = fmt::format("{:>6}  {:<8}{:>7}{:>9}  {}\n", "job", "state", "status", "ranks", "program");
+  auto out = fmt::format("{:>6}  {:<8}{:>7}{:>9}{:>10}  {}\n", "job", "state", "status", "ranks", "attacher",
+                         "program");
   for (const auto& job : jobs)
-    out += fmt::format("{:>6}  {:<8}{:>7}{:>9}  {}\n", job.id, name_of(job.state),
+    out += fmt::format("{:>6}  {:<8}{:>7}{:>9}{:>10}  {}{}\n", job.id, name_of(job.state),
                        job.state == JobState::ended ? std::to_string(job.status) : "",
-                       job.ranks == 0 ? "" : std::to_string(job.ranks), job.program);
+                       job.ranks == 0 ? "" : std::to_string(job.ranks), job.attacher.pid, job.program,
+                       job.attacher.is_detached ? " (detached)" : "");
   return out;
 }
 

@@ -29,7 +29,7 @@ enum class MessageType : std::uint8_t { run, signal, list, stop, state, refused,
 inline constexpr auto last_type = MessageType::stopped;
 
 struct Header {
-  static constexpr std::uint16_t current = 2;
+  static constexpr std::uint16_t current = 3;
   std::uint16_t version = current;
   MessageType type{};
   std::uint32_t bytes = 0;  ///< that follow
@@ -93,10 +93,11 @@ struct State {
   std::string nspace;       ///< empty: it waits, or has ended without one
   std::string program;
   std::uint32_t ranks = 0;  ///< 0: it waits, and takes what is free
+  job::Attacher attacher{};
 };
 template <class Archive>
 void fields(Archive& archive, State& state) {
-  archive(state.id, state.state, state.status, state.nspace, state.program, state.ranks);
+  archive(state.id, state.state, state.status, state.nspace, state.program, state.ranks, state.attacher);
 }
 inline bool is_valid(const State& state) noexcept {
   return state.state <= JobState::ended;

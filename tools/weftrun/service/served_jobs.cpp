@@ -39,6 +39,7 @@ std::uint32_t ranks_of(const Options& options) noexcept {
 }  // namespace
 
 void ServedJobs::add(std::uint64_t id, Run request, std::vector<base::Fd> descriptors) {
+  const job::Attacher attacher = request.surroundings.attacher.value_or(job::Attacher());
   auto& job = jobs_here_[id];
   job.descriptors = std::move(descriptors);
   const UserRun::Streams streams{job.descriptors[0].get(), job.descriptors[1].get(),
@@ -46,7 +47,7 @@ void ServedJobs::add(std::uint64_t id, Run request, std::vector<base::Fd> descri
   job.run = std::make_shared<UserRun>(loop_, std::move(request.options).take(),
                                       std::move(request.surroundings), streams, jobs_);
   const auto& options = job.run->options();
-  job.state = {id, JobState::waiting, 0, {}, options.apps.front().argv.front(), ranks_of(options)};
+  job.state = {id, JobState::waiting, 0, {}, options.apps.front().argv.front(), ranks_of(options), attacher};
   try {
     jobs_.add_nodes(options);
   } catch (const Stop& stop) {

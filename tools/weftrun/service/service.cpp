@@ -8,6 +8,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/local_socket.hpp"
 #include "tools/messages/service_messages.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/process/held_signals.hpp"
@@ -80,6 +81,8 @@ void Service::on_relayed_signal(int signal) {
 
 void Service::welcome(base::Fd socket) {
   const auto number = ++last_visitor_;
+  if (const auto other = base::peer_credentials(socket.get()))
+    visitors_[number].who = {static_cast<std::uint32_t>(other->pid), other->uid, false};
   Link::Events events;
   events.message = [this, number](Link::Message message) { take(number, std::move(message)); };
   events.closed = [this, number] { dismiss_visitor(number); };
@@ -117,7 +120,8 @@ bool Service::take_run(std::uint64_t visitor, Link::Message message) {
   auto& from = visitors_.at(visitor);
   if (!request || message.descriptors.size() != streams || from.job != 0) return false;
   from.job = ++last_job_;
-  from.is_detached = request->is_detached;
+  from.who.is_detached = request->is_detached;
+  request->surroundings.attacher = from.who;
   if (is_closing_)
     from.link->send(Refused{exit_status::own_failure, messages::service_ends()});
   else
@@ -132,7 +136,7 @@ void Service::dismiss_visitor(std::uint64_t visitor) {
     if (at == visitors_.end()) return;
     const auto gone = std::move(at->second);
     visitors_.erase(at);
-    if (!gone.is_detached) served_.abandon(gone.job);
+    if (!gone.who.is_detached) served_.abandon(gone.job);
   });
 }
 

@@ -39,7 +39,7 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
   struct Visitor {
     std::unique_ptr<Link> link;
     std::uint64_t job = 0;  ///< that it has brought
-    bool is_detached = false;
+    job::Attacher who;      ///< whether detached: of the job that it has brought
   };
   // Attachers.
   void welcome(base::Fd socket);

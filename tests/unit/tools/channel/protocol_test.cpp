@@ -36,6 +36,7 @@ order::Launch a_launch() {
   launch.one_machine = true;
   launch.input = {job::InputTarget::Kind::all, Rank{3}};
   launch.parent = job::ProcessName{"weft-a-0", Rank{2}};
+  launch.attacher = job::Attacher{77, 1000, true};
   launch.witnesses = {4, 5};
   return launch;
 }

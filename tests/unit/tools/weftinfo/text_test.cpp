@@ -48,6 +48,8 @@ Cluster with_more() {
   auto out = sample();
   out.fences.clear();
   out.jobs.push_back({"job.1", 2, 1, {0, 2, 0, 0}, 0, "job", 3});
+  out.jobs.push_back({"job.2", 1, 1, {0, 1, 0, 0}, 0, {}, 0, 77, 4'000'000'000, false});
+  out.jobs.push_back({"job.3", 1, 1, {0, 1, 0, 0}, 0, {}, 0, 78, 0, true});
   out.groups = {{"g", {{"job", false, 0, 1}, {"job.1", true, 0, 0}}}};
   out.sets = {{"left", {{"job", false, 0, 2}}}};
   out.nodes[0].names = {{"port", "job", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP, 12}};
@@ -64,16 +66,21 @@ TEST(Text, of_groups_sets_names_and_children) {
   const auto text = text_of(with_more());
   const auto begin = text.find("job job.1");
   ASSERT_NE(begin, std::string::npos) << text;
-  EXPECT_EQ(text.substr(begin),
-            "job job.1: 2 ranks on 1 node, spawned by rank 3 of job: 2 connected; 0 fences of all ranks "
-            "ended\n"
-            "no process waits in a fence\n"
-            "group g: job ranks 0-1, job.1\n"
-            "process set left: job ranks 0-2\n"
-            "31 published names:\n"
-            "  a.port by rank 2 of job: 1 byte, range local, persistence first read\n"
-            "  port by rank 1 of job: 12 bytes, range session, persistence application\n"
-            "  and 29 more\n");
+  EXPECT_EQ(
+      text.substr(begin),
+      "job job.1: 2 ranks on 1 node, spawned by rank 3 of job: 2 connected; 0 fences of all ranks "
+      "ended\n"
+      "job job.2: 1 rank on 1 node, attached by process 77 of user 4000000000: 1 connected; 0 fences of "
+      "all ranks ended\n"
+      "job job.3: 1 rank on 1 node, detached by process 78 of root: 1 connected; 0 fences of all ranks "
+      "ended\n"
+      "no process waits in a fence\n"
+      "group g: job ranks 0-1, job.1\n"
+      "process set left: job ranks 0-2\n"
+      "31 published names:\n"
+      "  a.port by rank 2 of job: 1 byte, range local, persistence first read\n"
+      "  port by rank 1 of job: 12 bytes, range session, persistence application\n"
+      "  and 29 more\n");
 }
 
 TEST(Text, of_memory) {
@@ -89,6 +96,7 @@ TEST(JsonText, of_groups_sets_names_and_children) {
   const auto json = json_of(with_more());
   for (const auto* part :
        {"\"parent\": {\"namespace\": \"job\", \"rank\": 3}",
+        "\"attacher\": {\"pid\": 77, \"user\": 4000000000, \"detached\": false}",
         "\"groups\": [{\"name\": \"g\", \"procs\": [{\"namespace\": \"job\", \"first\": 0, "
         "\"last\": 1}, {\"namespace\": \"job.1\"}]}]",
         "\"sets\": [{\"name\": \"left\"", "\"published_count\": 30",
