@@ -98,7 +98,8 @@ void Keeper::take_up(NodeNumber from, Bytes body, const Rpc::Reply& reply,
   auto message = base::decode<Message>(body);
   const auto home = message ? home_of(keys_in(*message)) : std::nullopt;
   if (!home) return reply(PMIX_ERR_BAD_PARAM, {});
-  if (from != places_.self()) places_.follow(*home, places_.self());
+  const bool is_successor = *home != places_.self() && places_.keeper_of(*home) == places_.self();
+  if (is_successor || from != places_.self()) places_.follow(*home, places_.self());
   const bool is_held = places_.keeper_of(*home) == places_.self() && *home != places_.self() &&
                        !successions_[*home].is_complete;
   if (!is_held) return (this->*act)(from, std::move(*message), reply);

@@ -19,6 +19,12 @@ NodeNumber Places::keeper_of(NodeNumber home) const {
   return node;
 }
 
+bool Places::has_keeper(NodeNumber home) const {
+  const auto keeper = keeper_of(home);
+  const auto followed = followed_.find(home);
+  return keeper == home || (followed != followed_.end() && followed->second == keeper);
+}
+
 void Places::follow(NodeNumber home, NodeNumber keeper) {
   if (servers_.names_keeper() || !is_node(home) || !is_node(keeper) || keeper == home) return;
   const auto [at, is_new] = followed_.try_emplace(home, keeper);

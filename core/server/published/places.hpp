@@ -23,6 +23,8 @@ class Places {
   NodeNumber self() const noexcept { return servers_.self(); }
   NodeNumber home_of(std::string_view key) const;
   NodeNumber keeper_of(NodeNumber home) const;
+  /// Its server is there; or the next one has asked for what was published, so that it keeps these keys now.
+  bool has_keeper(NodeNumber home) const;
   /// Another server says that this one keeps these keys.
   void follow(NodeNumber home, NodeNumber keeper);
   /// It is lost, or has left.

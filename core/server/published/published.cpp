@@ -285,7 +285,8 @@ void Published::end(const std::vector<NameRef>& names,
     if (is_ended(*publishing->by)) publishing->is_void = true;
 }
 
-/// A keeper that is lost meanwhile has a successor that hears nothing of them.
+/// Where the keeper is lost, or has left, its successor hears of them when it asks for what there is: at the
+/// end of a run it may be gone itself, before a connection leads there.
 void Published::withdraw_at_keepers(const std::vector<NameRef>& names) {
   std::vector<NameRef> elsewhere;
   for (const auto& name : names) {
@@ -293,6 +294,7 @@ void Published::withdraw_at_keepers(const std::vector<NameRef>& names) {
     name->by->is_of_node() ? keeper_.forget(*name) : elsewhere.push_back(name);
   }
   for (const auto& [home, its] : by_home(elsewhere)) {
+    if (!places_.has_keeper(home)) continue;
     ForgetNames message;
     for (const auto& name : its) message.names.push_back({name->key, name->by->number});
     calls_.tell(places_.keeper_of(home), RequestType::name_forget, base::encode(message));

@@ -219,6 +219,20 @@ TEST(Places, follow_what_other_servers_know) {
   EXPECT_EQ(places.keeper_of(2), 3u);
 }
 
+TEST(Places, have_a_keeper_that_has_said_so) {
+  ServerTable servers("host");
+  servers.reset(0, 3, 3, 1);
+  for (const NodeNumber node : {1u, 2u}) servers.add(node, "other");
+  Places places(servers);
+  EXPECT_TRUE(places.has_keeper(1));
+  servers.leave(1);
+  EXPECT_FALSE(places.has_keeper(1)) << "node 2 is next, and has not asked for what node 1 has kept";
+  places.follow(1, 2);
+  EXPECT_TRUE(places.has_keeper(1));
+  servers.take_for_lost(2);
+  EXPECT_FALSE(places.has_keeper(1));
+}
+
 TEST(Places, are_on_nodes_that_are_there_from_the_start) {
   ServerTable servers("host");
   servers.reset(5, 6, 2, 1);  // this one came later
