@@ -70,15 +70,10 @@ class NameCheck {
 
   /// When the rank, or its node, ends: Time::max(): it does not.
   Time end_of(Rank rank) const {
-    auto out = Time::max();
-    for (const auto& fault : schedule_.faults) {
-      const bool is_it = fault.kind == Fault::Kind::process_ends ? fault.which == rank
-                                                                 : fault.which == places_.node_of(rank);
-      // Of a process that was not there yet nothing has ended.
-      const bool is_there = places_.job_of(rank) == 0 || fault.kind != Fault::Kind::process_ends ||
-                            (record_.began[rank] && *record_.began[rank] <= fault.at);
-      if (is_it && is_there) out = std::min<Time>(out, fault.at);
-    }
+    auto out = record_.killed[rank].value_or(Time::max());
+    for (const auto& fault : schedule_.faults)
+      if (fault.kind != Fault::Kind::process_ends && fault.which == places_.node_of(rank))
+        out = std::min<Time>(out, fault.at);
     return out;
   }
 

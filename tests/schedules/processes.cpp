@@ -123,6 +123,7 @@ Processes::Processes(const Schedule& schedule, World& world) : schedule_(schedul
   parts_.resize(operations);
   given_up_at_.resize(operations);
   record_.began.resize(world.ranks());
+  record_.killed.resize(world.ranks());
   const auto of_first_job = world.places().end_of(0);
   for (Rank rank = 0; rank < of_first_job; ++rank) set_up(rank, processes_[rank]);
   for (Rank rank = 0; rank < of_first_job;) {

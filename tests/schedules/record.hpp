@@ -31,6 +31,7 @@ struct Record {
   std::vector<std::vector<std::chrono::nanoseconds>> called, ended_at;  ///< the same
   std::vector<Groups> groups;                                           ///< by rank, at the end
   std::vector<std::optional<std::chrono::nanoseconds>> began;           ///< by rank: it could call, and hear
+  std::vector<std::optional<std::chrono::nanoseconds>> killed;          ///< by rank: a fault has ended it
   /// By job: its processes had all ended, and it was taken away.
   std::vector<std::optional<std::chrono::nanoseconds>> end_of_job;
   std::vector<bool> is_left;     ///< by rank: it is there, and no other node has taken its server for lost

@@ -65,6 +65,7 @@ class Run {
   void happen(const Fault& fault) {
     switch (fault.kind) {
       case Fault::Kind::process_ends:
+        if (!world_.is_gone(fault.which)) processes_.record().killed[fault.which] = world_.now();
         world_.end_process(fault.which);
         break;
       case Fault::Kind::node_lost:
