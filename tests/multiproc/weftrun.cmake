@@ -31,7 +31,7 @@ foreach(part spawn service)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/job/${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
-      "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+      "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>;WEFTINFO=$<TARGET_FILE:weftinfo>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 endforeach()
 
 add_executable(debug_client ${CMAKE_CURRENT_LIST_DIR}/harness/debug_client.c)

@@ -285,8 +285,8 @@ void Published::end(const std::vector<NameRef>& names,
     if (is_ended(*publishing->by)) publishing->is_void = true;
 }
 
-/// Where the keeper is lost, or has left, its successor asks for what is left. At the end of a run that one may
-/// be gone, too, before a connection leads there.
+/// Where the keeper is lost, or has left, its successor asks for what is left. At the end of a run that one
+/// may be gone, too, before a connection leads there.
 void Published::withdraw_at_keepers(const std::vector<NameRef>& names) {
   std::vector<NameRef> elsewhere;
   for (const auto& name : names) {

@@ -40,6 +40,13 @@ def make_tool(where, text):
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
 
 
+def ranks_of(text):
+    """The numbers of "0-2,7"."""
+    for each in text.split(","):
+        first, _, last = each.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
 class Stuck(unittest.TestCase):
     def timed_out(self, *args, is_whole, **options):
         """What a job has said that its limit has ended, once its ranks had come as far as the test wants."""
@@ -62,7 +69,9 @@ class Stuck(unittest.TestCase):
                 self.assertRegex(said, r"weftrun: where ranks are; 4 run:\n")
                 self.assertRegex(said, r"  ranks 0-2 of \S*weftrun_client: PMIx_Fence of all ranks")
                 self.assertRegex(said, r"    rank 0 \(pid \d+ on \S+\), rank 1 \(pid")
-                self.assertRegex(said, r"    ranks 0-2: (sleeps in \S+|runs)\n      #0 poll\n      #1 main\n")
+                # Those that the kernel has in one place stand together; each is in its own where it runs.
+                places = re.findall(r"    ranks? ([0-9,-]+): (?:sleeps in \S+|runs)\n      #0 poll\n      #1 main\n", said)
+                self.assertEqual({rank for each in places for rank in ranks_of(each)}, {0, 1, 2, 3}, said)
                 self.assertRegex(said, r"  rank 3 of \S*weftrun_client: in no call of PMIx that its server knows of")
                 self.assertEqual(len(own_lines(said.encode())), 2)
 
