@@ -12,7 +12,7 @@
 namespace weft::server {
 namespace {
 
-using Call = link::GuestRequest::Call;
+using GuestCall = link::GuestRequest::Call;
 
 void reply_to(const Requester& from, pmix_status_t status, std::vector<std::byte> body = {}) {
   from.connection->send(link::GuestReply::type, from.tag,
@@ -32,16 +32,16 @@ bool GuestRuns::may_be_guest(const ClientConnection& connection) {
 void GuestRuns::serve(const Requester& from, const link::GuestRequest& request, const IsOwn& is_own) {
   if (!may_be_guest(*from.connection)) return reply_to(from, PMIX_ERR_NO_PERMISSIONS);
   if (request.format != mesh::protocol_version) return reply_to(from, PMIX_ERR_NOT_SUPPORTED);
-  if (request.call == Call::begin) return begin(from);
+  if (request.call == GuestCall::begin) return begin(from);
   const auto guest = guests_.find(from.connection);
   if (guest == guests_.end()) return reply_to(from, PMIX_ERR_BAD_PARAM);
-  if (request.call == Call::end_wait) return lookups_.end_wait(from);
+  if (request.call == GuestCall::end_wait) return lookups_.end_wait(from);
   if (guest->second.open == most_open) return reply_to(from, PMIX_ERR_OUT_OF_RESOURCE);
   ++guest->second.open;
   switch (request.call) {
-    case Call::publish:
+    case GuestCall::publish:
       return publish(from, request.origin, request.body, is_own);
-    case Call::look_up:
+    case GuestCall::look_up:
       return look_up(from, request.body, is_own);
     default:
       return forget(from, request.origin, request.body);
