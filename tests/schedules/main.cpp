@@ -3,6 +3,7 @@
 // time: of the seeds N, N + 1, ..., those that went wrong once (found.hpp), or one that counts what a loss
 // costs. README.md has what was run.
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -99,6 +100,18 @@ int run_found() {
   return is_good ? 0 : 1;
 }
 
+/// From here on the signal waits. False: it cannot.
+bool holds(int signal) {
+  sigset_t these;
+  return ::sigemptyset(&these) == 0 && ::sigaddset(&these, signal) == 0 &&
+         ::sigprocmask(SIG_BLOCK, &these, nullptr) == 0;
+}
+
+bool has_come(int signal) {
+  sigset_t those;
+  return ::sigpending(&those) == 0 && ::sigismember(&those, signal) == 1;
+}
+
 int main(int count, char** words) {
   int status = 0;
   const auto options = read(count, words, status);
@@ -109,10 +122,11 @@ int main(int count, char** words) {
   if (options->shows) return show(*options);
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t done = 0, violating = 0;
+  const bool may_be_stopped = holds(SIGTERM);
   for (; done < options->runs; ++done) {
-    if (options->seconds &&
-        std::chrono::steady_clock::now() - begin > std::chrono::seconds(*options->seconds))
-      break;
+    const bool is_over = options->seconds &&
+                         std::chrono::steady_clock::now() - begin > std::chrono::seconds(*options->seconds);
+    if (is_over || (may_be_stopped && has_come(SIGTERM))) break;
     const auto seed = options->seed + done;
     const auto schedule = draw(seed, options->bounds);
     const auto outcome = run(schedule);
