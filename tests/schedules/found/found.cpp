@@ -30,7 +30,8 @@ std::vector<microseconds> pause(std::size_t count, std::size_t member, int of) {
 
 std::vector<Found> found() {
   auto out = found_operations();
-  for (auto* more : {&found_invitations, &found_changes, &found_leaves, &found_bootstraps, &found_names, &found_spawns})
+  for (auto* more :
+       {&found_invitations, &found_changes, &found_leaves, &found_bootstraps, &found_names, &found_spawns})
     std::ranges::move(more(), std::back_inserter(out));
   return out;
 }

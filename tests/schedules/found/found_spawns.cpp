@@ -11,18 +11,16 @@ Operation spawn_of(simulation::JobNumber job, Rank by, int pause = 0) {
 
 /// Keeps the process from its next operation for longer than a namespace that has ended is known.
 Operation long_lookup(Rank by) {
-  return {.kind = Kind::look_up,
-          .members = {by},
-          .pauses = {us(0)},
-          .timeout = longest_lookup,
-          .waits = true};
+  return {
+      .kind = Kind::look_up, .members = {by}, .pauses = {us(0)}, .timeout = longest_lookup, .waits = true};
 }
 
 /// A server whose own processes had all called forgot the namespace, and its result named it as a whole.
 Schedule construct_without_a_job_that_is_lost() {
   auto out = on(3, 2, 980172322, 5000);
   out.shape.spawned = {{2, 2}};
-  out.operations = {spawn_of(1, 5), long_lookup(3),
+  out.operations = {spawn_of(1, 5),
+                    long_lookup(3),
                     {.kind = Kind::construct,
                      .members = first(8),
                      .pauses = std::vector<microseconds>(8),
@@ -37,7 +35,10 @@ Schedule construct_without_a_job_that_is_lost() {
 Schedule construct_that_asks_about_a_job_that_is_lost() {
   auto out = on(4, 2, 980126561, 5000);
   out.shape.spawned = {{2, 2, 1, 2}, {1, 1, 2}, {0, 1, 1}};
-  out.operations = {long_lookup(7), spawn_of(1, 2), spawn_of(2, 3), spawn_of(3, 1),
+  out.operations = {long_lookup(7),
+                    spawn_of(1, 2),
+                    spawn_of(2, 3),
+                    spawn_of(3, 1),
                     {.kind = Kind::construct,
                      .members = {0, 3, 4, 6, 7, 8, 11, 12, 15, 16, 17},
                      .pauses = std::vector<microseconds>(11),
@@ -55,7 +56,8 @@ Schedule construct_of_a_job_that_is_forgotten() {
   const std::vector<Rank> members{0, 3, 4, 6, 9, 10};
   const std::vector<microseconds> at_once(6);
   out.operations = {
-      spawn_of(1, 0, 48), spawn_of(2, 7),
+      spawn_of(1, 0, 48),
+      spawn_of(2, 7),
       {.kind = Kind::construct, .members = members, .pauses = at_once, .group = "group0", .is_bare = true},
       {.kind = Kind::invite,
        .members = {2, 3, 4, 5, 6, 8, 11, 12},
