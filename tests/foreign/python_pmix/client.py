@@ -77,6 +77,7 @@ def events_arrive(client, me, job):
 
 
 def main():
+    sys.setswitchinterval(1e6)  # seconds: a handler that has Python's lock keeps it until it has returned
     client = PMIxClient()
     status, me = client.init([info(PMIX_PROGRAMMING_MODEL, "test", PMIX_STRING)])
     check(status, 0, "init")

@@ -3,11 +3,12 @@
 job of two ranks, has a job of its own started and ended, and reads what the ranks print when the file is
 there. Prints "ok tool".
 
-The module keeps Python's lock while a call waits, which its handlers need: no output may come in a call.
+The module keeps Python's lock while a call waits, which its handlers need: no output may come in a call, and
+no handler may be under way when one begins.
 """
 import pathlib
 import sys
-import threading
+import time
 import warnings
 
 warnings.simplefilter("ignore")  # of the module itself
@@ -30,6 +31,7 @@ def answer(tool, key, *qualifiers):
 
 
 def main():
+    sys.setswitchinterval(1e6)  # seconds: a handler that has Python's lock keeps it until it has returned
     tool = PMIxTool()
     status, _ = tool.init([info(PMIX_SERVER_PIDINFO, int(sys.argv[1]), PMIX_PID)])
     check(status, 0, "init")
@@ -45,10 +47,11 @@ def main():
     children = {"nspace": child, "rank": PMIX_RANK_WILDCARD}
     check(tool.job_control([children], [info(PMIX_JOB_CTRL_TERMINATE, True, PMIX_BOOL)])[0], 0, "job_control")
 
-    came = threading.Event()
-    check(tool.iof_pull([job], PMIX_FWD_STDOUT_CHANNEL, [], lambda *_: came.set())[0], 0, "iof_pull")
+    came = []
+    check(tool.iof_pull([job], PMIX_FWD_STDOUT_CHANNEL, [], lambda *words: came.append(words))[0], 0, "iof_pull")
     pathlib.Path(sys.argv[2]).touch()
-    came.wait()  # the test has a limit
+    while len(came) < 2:  # a line of each rank; the test has a limit
+        time.sleep(0.01)
     check(tool.finalize(), 0, "finalize")
     print("ok tool", flush=True)
 
