@@ -2,7 +2,6 @@
 #include "transport/sim/network.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "transport/sim/endpoint.hpp"
@@ -16,6 +15,7 @@ Result<std::unique_ptr<Endpoint>> SimTransport::open(const Opening& opening) {
 
 Node Network::join(SimEndpoint& endpoint) {
   nodes_.push_back({.endpoint = &endpoint});
+  wires_.add_node();
   return static_cast<Node>(nodes_.size() - 1);
 }
 
@@ -56,25 +56,16 @@ void Network::free_event(std::uint32_t index) {
 }
 
 Network::Delivery Network::plan_delivery(const LogGP& cost, Node from, Node to, std::size_t bytes) {
-  const auto on_wire = static_cast<Time>(std::llround(cost.gap_per_byte * static_cast<double>(bytes)));
-  NodeState& sender = nodes_[from];
-  Time start = std::max(now_, sender.next_start);
-  if (parameters_.serial_nics) start = std::max(start, sender.wire_out);
-  sender.next_start = start + std::max(cost.gap, cost.overhead);
-  sender.wire_out = start + cost.overhead + on_wire;
-  Time arrived = start + cost.overhead + on_wire + cost.latency;
-  if (const auto extra = extra_.find(pair(from, to)); extra != extra_.end()) arrived += extra->second;
+  Time late = 0;
+  if (const auto extra = extra_.find(pair(from, to)); extra != extra_.end()) late += extra->second;
   if (parameters_.jitter > 0)
-    arrived += static_cast<Time>(random_() % static_cast<std::uint64_t>(parameters_.jitter + 1));
-  if (parameters_.serial_nics && to < nodes_.size()) {
-    arrived = std::max(arrived, nodes_[to].wire_in + on_wire);
-    nodes_[to].wire_in = arrived;
-  }
+    late += static_cast<Time>(random_() % static_cast<std::uint64_t>(parameters_.jitter + 1));
+  auto [sent, arrived] = wires_.plan(cost, now_, from, to, bytes, late);
   if (parameters_.jitter > 0 || !extra_.empty()) {
     Time& last = last_arrival_[pair(from, to)];
     arrived = last = std::max(arrived, last);
   }
-  return {sender.wire_out, arrived + cost.overhead};
+  return {sent, arrived + cost.overhead};
 }
 
 bool Network::step() {

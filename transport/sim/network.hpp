@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A network in virtual time. Endpoints of one process send through it; the clock jumps from event to event,
-// so the same seed and the same calls give the same run on every machine.
-//
-// LogGP: a message of k bytes leaves when the gap of its sender has passed, and arrives overhead + latency +
-// k * gap_per_byte + overhead later. With serial_nics, messages also queue for the sender's outgoing and the
-// receiver's incoming wire.
+// so the same seed and the same calls give the same run on every machine. What a message costs: wires.hpp.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "transport/sim/wires.hpp"
 #include "weft/transport.hpp"
 
 namespace weft::sim {
-
-using Time = std::int64_t;  ///< virtual nanoseconds since the network was created
-
-struct LogGP {
-  Time latency = 0, overhead = 0, gap = 0;
-  double gap_per_byte = 0;  ///< ns
-};
 
 struct Parameters {
   LogGP message, get;  ///< a get is a request without bytes and a reply with them
@@ -40,14 +30,13 @@ struct Parameters {
   std::size_t max_inline = 256, max_message = 65536, max_get = std::size_t{1} << 30;
 };
 
-using Node = std::uint32_t;  ///< number of an endpoint, in the order in which they were opened
-
 class SimEndpoint;
 class SimRegion;
 
 class Network {
  public:
-  explicit Network(const Parameters& parameters = {}) : parameters_(parameters), random_(parameters.seed) {}
+  explicit Network(const Parameters& parameters = {})
+      : parameters_(parameters), random_(parameters.seed), wires_(parameters.serial_nics) {}
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
@@ -105,8 +94,6 @@ class Network {
   struct NodeState {
     SimEndpoint* endpoint = nullptr;  ///< NULL after the endpoint was closed
     bool dropped = false;
-    Time next_start = 0;             ///< earliest start of the next message, from the gap
-    Time wire_out = 0, wire_in = 0;  ///< with serial_nics: when the wires are free
   };
 
   static std::uint64_t pair(Node from, Node to) noexcept { return std::uint64_t{from} << 32 | to; }
@@ -128,6 +115,7 @@ class Network {
 
   Parameters parameters_;
   std::mt19937_64 random_;
+  Wires wires_;
   Time now_ = 0;
   std::uint64_t next_order_ = 0;
   std::vector<NodeState> nodes_;
