@@ -3,13 +3,16 @@
 
 #include <algorithm>
 
+#include "transport/mesh/envelope.hpp"
+
 namespace weft::simulation {
 
-/// Of all messages of the step between the two.
+/// Of all messages of the step between the two, with an envelope each.
 std::uint64_t Releases::bytes_of(Member from, StepNumber step, Member to) const {
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < table_.sends(from, step); ++i)
-    if (const auto sent = table_.send(from, step, i); sent.peer == to) bytes += sent.bytes;
+    if (const auto sent = table_.send(from, step, i); sent.peer == to)
+      bytes += sent.bytes + mesh::Envelope::bytes;
   return bytes;
 }
 

@@ -21,9 +21,11 @@ using simulation::Phase;
 
 // What the servers send, in bytes, where the content decides. tests/unit/tools/weftsim compares them with
 // whole servers.
-constexpr std::uint64_t beside_cards = 5;       // of a contribution to a full fence
-constexpr std::uint64_t part_of_group = 120;    // what a node says of a group, all of its processes members
-constexpr std::uint64_t request_of_view = 100;  // with its report: one operation is open
+constexpr std::uint64_t beside_cards = 16;    // of a contribution to a full fence
+constexpr std::uint64_t beside_value = 40;    // of a card: one key of five letters
+constexpr std::uint64_t part_of_group = 78;   // what a node says of a group of all processes
+constexpr std::uint64_t word_of_view = 100;   // about a loss, one operation is open
+constexpr Time patience_of_views = 20'000'000;  // core/server/cluster/views.cpp
 constexpr std::uint64_t environment_bytes = 4096;
 constexpr std::uint64_t read_bytes = 1024;  // of a card, by the first read (core/server/cards/modex.cpp)
 constexpr std::uint64_t buffer_bytes = 24;  // of a contribution in the engine, beside its bytes
@@ -91,17 +93,21 @@ class Prediction {
     if (job_.lost && may_lose) lost = {job_.lost->node, std::max<Time>(job_.lost->at - to.time, 0)};
     const auto run = simulation::run_collective(job_.nodes, phases, costs_, {may_lose ? begins() : std::vector<Time>()}, lost);
     if (!run) throw messages::too_large(to.name, to.algorithm, run.error().what);
-    to.messages += run->messages;
-    to.bytes += run->bytes;
-    to.most_messages += run->most_messages;
-    to.most_bytes += run->most_bytes;
-    to.path = run->path;
-    to.path_begun = run->begun;
+    take(to, *run);
     add(to, what, run->last);
     if (lost) add_end_by_loss(to, *run, lost->at);
     if (run->largest_message > mesh::Assemblies::Limits{}.most_bytes)
       to.note += fmt::format("a message of {} bytes is more than the servers take ({}): the fence fails. ",
                              run->largest_message, mesh::Assemblies::Limits{}.most_bytes);
+  }
+
+  static void take(Operation& to, const simulation::CollectiveRun& run) {
+    to.messages += run.messages;
+    to.bytes += run.bytes;
+    to.most_messages += run.most_messages;
+    to.most_bytes += run.most_bytes;
+    to.path = run.path;
+    to.path_begun = run.begun;
   }
 
   void add_end_by_loss(Operation& to, const simulation::CollectiveRun& run, Time lost_at) const {
@@ -170,17 +176,18 @@ class Prediction {
 
   Operation full_fence() const {
     auto out = named("full_fence");
-    const auto of_a_node = job_.card_bytes * job_.ranks_a_node + beside_cards;
+    const auto of_a_node = (job_.card_bytes + beside_value) * job_.ranks_a_node + beside_cards;
     const auto others = job_.nodes - 1;
     add_arrival(out);
     if (job_.nodes > 1) {
       add_collective(out, "messages of the servers", exchange(of_a_node));
-      add(out, "the cards into the segment",
-          local(node_.card, static_cast<double>(others) * job_.ranks_a_node));
+      if (out.waiting == 0)
+        add(out, "the cards into the segment",
+            local(node_.card, static_cast<double>(others) * job_.ranks_a_node));
     }
     add_release(out);
     out.line_rate = rounded(costs_.message.gap_per_byte * static_cast<double>(of_a_node) * others);
-    const auto cards = job_.ranks() * (job_.card_bytes + static_cast<std::uint64_t>(node_.card_bytes.value));
+    const auto cards = job_.ranks() * kept_bytes();
     const auto in_work = job_.nodes * (of_a_node + buffer_bytes) * 2;
     out.memory = cards + in_work;
     out.note += fmt::format("{} bytes stay", cards);
@@ -205,9 +212,14 @@ class Prediction {
     const bool is_read = job_.network->read.value > 0;
     out.messages += is_read ? 0 : 2 * all_gets;
     out.bytes += all_gets * (is_read ? read_bytes : bytes + mesh::Envelope::bytes);
-    out.memory += static_cast<std::uint64_t>(gets) * (job_.card_bytes + static_cast<std::uint64_t>(node_.card_bytes.value));
+    out.memory += static_cast<std::uint64_t>(gets) * kept_bytes();
     out.note += fmt::format("one get alone: {} ns. ", one);
     return out;
+  }
+
+  /// Of a card of another node.
+  std::uint64_t kept_bytes() const {
+    return job_.card_bytes + beside_value + static_cast<std::uint64_t>(node_.card_bytes.value);
   }
 
   /// One Get of a card of another node, alone.
@@ -231,39 +243,38 @@ class Prediction {
     return out;
   }
 
-  /// The lowest node that is left asks all others, and tells them what it has decided.
+  /// The lowest node that is left tells all others of the loss, asks each what is open there, and says what it
+  /// has decided.
   Operation loss() const {
     auto out = named("loss");
     out.algorithm = "star";
     if (job_.nodes < 3) return out;
     const auto n = job_.nodes - 1;  // that are left
     const auto schedule = [n](Index me) {
-      const auto leader = Index(0);
-      const collectives::PeerBlocks word{leader, {}}, decision{leader, {Index(1), 1}};
-      if (me != leader)
-        return collectives::Schedule{{.sends = {}, .receives = {word}},
-                                     {.sends = {word}, .receives = {decision}},
-                                     {.sends = {decision}, .receives = {}}};
-      collectives::Step first, second;
+      const auto word = [](std::uint32_t peer, std::uint32_t which) {
+        return collectives::PeerBlocks{Index(peer), {Index(0), which}};
+      };
+      if (number(me) != 0)
+        return collectives::Schedule{{.sends = {}, .receives = {word(0, 0), word(0, 1)}},
+                                     {.sends = {word(0, 1)}, .receives = {word(0, 2)}},
+                                     {.sends = {word(0, 2)}, .receives = {}}};
+      collectives::Step asks, decides;
       for (std::uint32_t other = 1; other < n; ++other) {
-        first.sends.push_back({Index(other), {}});
-        first.receives.push_back({Index(other), {}});
-        second.sends.push_back({Index(other), {Index(1), 1}});
-        second.receives.push_back({Index(other), {Index(1), 1}});
+        asks.sends.push_back(word(other, 0));
+        asks.sends.push_back(word(other, 1));
+        asks.receives.push_back(word(other, 1));
+        decides.sends.push_back(word(other, 2));
+        decides.receives.push_back(word(other, 2));
       }
-      return collectives::Schedule{first, second};
+      return collectives::Schedule{asks, decides};
     };
-    const auto run = simulation::run_collective(n, {{"star", schedule, false, request_of_view, 0}}, costs_);
+    const auto run = simulation::run_collective(n, {{"star", schedule, false, word_of_view, 0}}, costs_);
     if (!run) throw messages::too_large(out.name, out.algorithm, run.error().what);
-    out.messages = run->messages;
-    out.bytes = run->bytes;
-    out.most_messages = run->most_messages;
-    out.most_bytes = run->most_bytes;
-    out.path = run->path;
-    out.path_begun = run->begun;
-    add(out, "the end of its connections is seen", costs_.message.latency);
+    take(out, *run);
+    add(out, "another server sees the end of its connection", costs_.message.latency);
+    add(out, "that server tells the lowest one, where this has not seen it", patience_of_views);
     add(out, "the servers agree", run->last);
-    out.memory = n * request_of_view;
+    out.memory = n * word_of_view;
     out.note =
         "a daemon that was killed; one that hangs, or a host without power, is lost after WEFT_LOST_AFTER (30 s)";
     return out;
