@@ -200,14 +200,13 @@ class Prediction {
     out.name = "first_touch";
     if (job_.nodes == 1 || job_.touched == 0) return out;
     const auto one = touch();
-    const auto one_after_the_other = one * job_.touched;
     // One server reads for all ranks of its node.
     const auto gets = static_cast<double>(job_.ranks_a_node) * job_.touched;
     const auto bytes = job_.card_bytes + mesh::Envelope::bytes;
-    const auto of_server = job_.wires_only ? 0 : costs_.server.of(2, bytes);
+    const auto of_server = static_cast<double>(costs_.server.of(2, bytes));
     const auto on_wire = costs_.message.gap_per_byte * read_bytes;
-    const auto in_turn = rounded(gets * std::max(static_cast<double>(of_server), on_wire));
-    add(out, "gets of first cards", std::max(one_after_the_other, in_turn + one));
+    const auto in_turn = rounded((gets - 1) * std::max(of_server, on_wire));
+    add(out, "gets of first cards", std::max(one * job_.touched, in_turn + one));
     const auto all_gets = job_.ranks() * job_.touched;
     const bool is_read = job_.network->read.value > 0;
     out.messages += is_read ? 0 : 2 * all_gets;
@@ -229,7 +228,7 @@ class Prediction {
     const auto there_and_back = 2 * (2 * message.overhead + message.latency) + 2 * costs_.server.of(2, bytes) +
                                 rounded(message.gap_per_byte * static_cast<double>(bytes));
     const auto read = rounded(job_.network->read.value + message.gap_per_byte * read_bytes) +
-                      (job_.wires_only ? 0 : costs_.server.of(1, job_.card_bytes));
+                      costs_.server.of(1, job_.card_bytes);
     return 2 * local(node_.hand_off) + (job_.network->read.value > 0 ? read : there_and_back);
   }
 

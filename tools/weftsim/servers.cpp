@@ -50,6 +50,8 @@ World::Shape shape_of(const Job& job) {
 /// Each server and each process has some; the limit of this process is raised as far as it may be.
 void make_room_for(const Job& job) {
   if (job.nodes > most_servers) throw messages::too_many_servers(job.nodes, most_servers);
+  if (job.card_bytes > most_card_of_servers)
+    throw messages::usage(fmt::format("--servers takes --card up to {} bytes", most_card_of_servers));
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
