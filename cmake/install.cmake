@@ -16,6 +16,6 @@ install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${package} COMPONENT de
 
 # One file completes all programs that users call; bash looks for it by the name of the command.
 set(completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-foreach(program weftrun weftinfo weftbench weftd weftpmi)
+foreach(program weftrun weftinfo weftsim weftbench weftd weftpmi)
   install(FILES packaging/completion.bash DESTINATION ${completions} RENAME ${program} COMPONENT programs)
 endforeach()

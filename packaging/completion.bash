@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Bash completion of weftrun, weftinfo, weftbench, weftd and weftpmi. It knows no option by itself: names, arguments and the words that an
-# option accepts are read from the command's --help when a user completes.
+# Bash completion of weftrun, weftinfo, weftsim, weftbench, weftd and weftpmi. It knows no option by itself: names, arguments and the
+# words that an option accepts are read from the command's --help when a user completes.
 
 # A line for each option of COMMAND: its names with commas between, a colon, its argument's name, a colon, the words that it accepts.
 _weft_options() {
@@ -67,4 +67,4 @@ _weft() {
       ;;
   esac
 }
-complete -o default -F _weft weftrun weftinfo weftbench weftd weftpmi
+complete -o default -F _weft weftrun weftinfo weftsim weftbench weftd weftpmi

@@ -15,6 +15,7 @@ namespace weft::simulation {
 struct ServerCost {
   sim::Time message = 0;  ///< ns
   double byte = 0;        ///< ns
+  sim::Time local = 0;      ///< ns, at its own node, half of it before its part begins, half after the end
   std::uint32_t cores = 0;  ///< that the servers of all nodes share; 0: each server has one to itself
 
   bool is_free() const noexcept { return message == 0 && byte == 0; }

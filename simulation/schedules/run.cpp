@@ -61,7 +61,7 @@ class Runner {
 
  private:
   struct Event {
-    enum class Kind : std::uint8_t { begin, arrived, handled };
+    enum class Kind : std::uint8_t { begin, prepared, arrived, handled };
     Time at;
     std::uint64_t order;
     Kind kind;
@@ -92,6 +92,8 @@ class Runner {
   void handle(const Event& event) {
     switch (event.kind) {
       case Event::Kind::begin:
+        return prepare(event);
+      case Event::Kind::prepared:
         members_[event.to].has_begun = true;
         return go_on(event.to);
       case Event::Kind::arrived:
@@ -99,6 +101,13 @@ class Runner {
       case Event::Kind::handled:
         return take(event);
     }
+  }
+
+  void prepare(Event event) {
+    event.kind = Event::Kind::prepared;
+    if (costs_.server.local == 0) return handle(event);
+    event.at = processors_.work(event.to, now_, costs_.server.local / 2);
+    push(event);
   }
 
   /// The processor opens piece after piece, as they come.
@@ -154,7 +163,8 @@ class Runner {
       releases_.add(member, state.step, now_, member, state.step);
       ++state.step;
     }
-    state.ended = now_;
+    state.ended =
+        costs_.server.local == 0 ? now_ : processors_.work(member, now_, costs_.server.local / 2);
   }
 
   void send(Member member, StepNumber step) {

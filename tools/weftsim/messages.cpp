@@ -25,6 +25,12 @@ Stop no_network(std::string_view name) {
   return refusal(fmt::format("no network is called '{}'; there are {} (weftsim --networks)", name, names));
 }
 
+Stop bad_figure(std::string_view text) {
+  return refusal(fmt::format("--set takes a figure by its name in --networks, and a number from 0 on, as in "
+                             "latency=1200: '{}'",
+                             text));
+}
+
 Stop bad_loss(std::string_view text) {
   return refusal(
       fmt::format("--lose takes a node and a time, as in 17@20us; the units are us, ms and s: '{}'", text));

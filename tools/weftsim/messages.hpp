@@ -22,6 +22,7 @@ namespace messages {
 
 Stop usage(std::string_view what);
 Stop no_network(std::string_view name);
+Stop bad_figure(std::string_view text);
 Stop bad_loss(std::string_view text);
 Stop no_such_node(std::uint32_t node, std::uint32_t nodes);
 Stop no_operation(std::string_view name);

@@ -15,6 +15,8 @@ constexpr std::string_view sealed_byte =
     "docs/design/mesh.md)";
 constexpr Figure one_processor_each{0, "assumed: a processor of its own for the server of a node"};
 
+constexpr Figure apart{0, "assumed: arrival and hand-off of a node are apart, below"};
+
 constexpr std::array table{
     Network{.name = "slingshot",
             .title = "Slingshot 11, 200 Gb/s",
@@ -26,7 +28,8 @@ constexpr std::array table{
             .read = {4000, "assumed: two ways of a message"},
             .server_message = {375, sealed_message},
             .server_byte = {1.0, sealed_byte},
-            .cores = one_processor_each},
+            .cores = one_processor_each,
+            .local = apart},
     Network{.name = "ndr",
             .title = "InfiniBand NDR, 400 Gb/s",
             .latency = {630, "linux-rdma/perftest issue 131 (2022): an inline write takes 0.93 us, overheads "
@@ -37,7 +40,8 @@ constexpr std::array table{
             .read = {1910, "linux-rdma/perftest issue 131 (2022): a read over one hop"},
             .server_message = {375, sealed_message},
             .server_byte = {1.0, sealed_byte},
-            .cores = one_processor_each},
+            .cores = one_processor_each,
+            .local = apart},
     Network{.name = "efa",
             .title = "EFA, 100 Gb/s",
             .latency = {14000, "assumed: in the middle of the 10 to 20 us one way that users report"},
@@ -47,7 +51,8 @@ constexpr std::array table{
             .read = {30000, "assumed: two ways of a message"},
             .server_message = {375, sealed_message},
             .server_byte = {1.0, sealed_byte},
-            .cores = one_processor_each},
+            .cores = one_processor_each,
+            .local = apart},
     Network{.name = "10gbe",
             .title = "10 Gb/s Ethernet, TCP of the kernel",
             .latency = {10000, "assumed: two interrupts and a switch"},
@@ -57,7 +62,8 @@ constexpr std::array table{
             .read = {0, "transport tcp has no RDMA: the other server is asked"},
             .server_message = {800, "measured: a TLS record of 1 KiB at each end (docs/fabrics.md)"},
             .server_byte = {0.4, "measured: AES-256-GCM at 2.1 to 2.9 GB/s (docs/fabrics.md)"},
-            .cores = one_processor_each},
+            .cores = one_processor_each,
+            .local = apart},
     Network{.name = "here",
             .title = "pretend hosts on one machine of two cores (scripts/hosts), transport tcp",
             .latency = {5000, "TARGETS: 4.7 us one way over a veth, both ends looking"},
@@ -67,10 +73,11 @@ constexpr std::array table{
             .read = {0, "transport tcp has no RDMA: the other server is asked"},
             .server_message = {8000, "assumed: not fitted"},
             .server_byte = {1.0, "assumed: not fitted"},
-            .cores = {2, "the machine has two, which all hosts share"}},
+            .cores = {2, "the machine has two, which all hosts share"},
+            .local = {20000, "assumed: not fitted"}},
 };
 
-constexpr NodeFigures figures{
+constexpr NodeFigures every_node{
     .arrival = {22, "measured: 1.4 us for 64 arrivals (weft_micro --benchmark_filter=board_round)"},
     .hand_off = {1000, "assumed: a cache line from core to core and a round of the looking side"},
     .card = {100, "measured: 20 to 50 ns to read it and 43 to append it (weft_micro "
@@ -95,7 +102,7 @@ const Network* network_of(std::string_view name) noexcept {
 }
 
 const NodeFigures& node_figures() noexcept {
-  return figures;
+  return every_node;
 }
 
 simulation::Costs costs_of(const Network& network, bool wires_only) {
@@ -104,8 +111,31 @@ simulation::Costs costs_of(const Network& network, bool wires_only) {
   out.message = {time(network.latency), time(network.overhead), time(network.gap), network.gap_per_byte.value};
   if (!wires_only)
     out.server = {time(network.server_message), network.server_byte.value,
-                  static_cast<std::uint32_t>(network.cores.value)};
+                  time(network.local), static_cast<std::uint32_t>(network.cores.value)};
   return out;
+}
+
+std::vector<NamedFigure> figures_of(Network& of) {
+  return {{"latency", "latency L", "ns", &of.latency},
+          {"overhead", "overhead o, at each end", "ns", &of.overhead},
+          {"gap", "gap g between messages", "ns", &of.gap},
+          {"gap_per_byte", "gap G of a byte", "ns", &of.gap_per_byte},
+          {"read", "RDMA read of a card", "ns", &of.read},
+          {"server_message", "server, a message, an end", "ns", &of.server_message},
+          {"server_byte", "server, a byte, an end", "ns", &of.server_byte},
+          {"cores", "cores that all nodes share", "", &of.cores},
+          {"local", "of these, at each node itself", "ns", &of.local}};
+}
+
+std::vector<NamedFigure> figures_of(NodeFigures& of) {
+  return {{"arrival", "arrival of a rank", "ns", &of.arrival},
+          {"hand_off", "hand-off, rank and server", "ns", &of.hand_off},
+          {"card", "a card into the segment", "ns", &of.card},
+          {"map", "map, a rank of the job", "ns", &of.map},
+          {"init", "PMIx_Init of one process", "ns", &of.init},
+          {"map_bytes", "map, a rank of the job", "bytes", &of.map_bytes},
+          {"card_bytes", "card that is kept, beside it", "bytes", &of.card_bytes},
+          {"server_bytes", "server without a job", "bytes", &of.server_bytes}};
 }
 
 }  // namespace weft::weftsim

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "simulation/schedules/run.hpp"
 
@@ -24,6 +25,7 @@ struct Network {
   Figure read;                    ///< ns of an RDMA read of a card; 0: the other server is asked
   Figure server_message, server_byte;  ///< ns of a server's processor for a message and a byte, at each end
   Figure cores;                        ///< that the servers of all nodes share; 0: each has its own
+  Figure local;  ///< ns of these cores that an operation takes at each node itself
 };
 
 /// What a node costs by itself, on every network.
@@ -45,5 +47,13 @@ const NodeFigures& node_figures() noexcept;
 
 /// wires_only: no processor takes any time.
 simulation::Costs costs_of(const Network& network, bool wires_only);
+
+/// One of the figures by the name that it has on the command line; all of them: figures_of().
+struct NamedFigure {
+  std::string_view name, what, unit;
+  Figure* figure;
+};
+std::vector<NamedFigure> figures_of(Network& network);
+std::vector<NamedFigure> figures_of(NodeFigures& node);
 
 }  // namespace weft::weftsim

@@ -26,7 +26,8 @@ struct Job {
   std::uint32_t nodes = 1, ranks_a_node = 1;
   std::uint64_t card_bytes = 64;  ///< that a rank gives to a full fence
   std::uint32_t touched = 4;      ///< peers of other nodes whose cards a rank gets after a sparse fence
-  const Network* network = nullptr;
+  Network network{};
+  NodeFigures node = node_figures();
   std::optional<collectives::Choice> collective{};
   std::optional<Loss> lost{};
   Time skew = 0;  ///< nodes begin so much later at most

@@ -17,6 +17,7 @@ constexpr std::uint32_t most_ranks_a_node = 4096;
 constexpr std::uint64_t most_card_bytes = std::uint64_t{16} << 20;
 constexpr std::uint32_t most_touched = 1u << 20;
 constexpr double longest_us = 3.6e9;  // an hour
+constexpr double largest_cores = 1e6;
 
 std::vector<std::string> operations_of(const std::string& list) {
   std::vector<std::string> out;
@@ -29,6 +30,24 @@ std::vector<std::string> operations_of(const std::string& list) {
     begin = end + 1;
   }
   return out;
+}
+
+void set_figure(Job& job, const std::string& text) {
+  constexpr double largest = 1e12;
+  const auto equals = std::min(text.find('='), text.size());
+  const auto name = std::string_view(text).substr(0, equals);
+  double value = 0;
+  const auto* const begin = text.data() + std::min(equals + 1, text.size());
+  const auto* const end = text.data() + text.size();
+  const auto read = std::from_chars(begin, end, value);
+  auto figures = figures_of(job.network);
+  for (const auto& each : figures_of(job.node)) figures.push_back(each);
+  const auto found = std::find_if(figures.begin(), figures.end(),
+                                  [name](const NamedFigure& each) { return each.name == name; });
+  const bool is_number = read.ec == std::errc() && read.ptr == end && value >= 0 && value <= largest;
+  const bool is_count = name != "cores" || value <= largest_cores;
+  if (found == figures.end() || !is_number || !is_count) throw messages::bad_figure(text);
+  *found->figure = {value, "set on the command line"};
 }
 
 }  // namespace
@@ -52,6 +71,7 @@ Options parse_options(std::vector<std::string> args) {
   Options options;
   auto& job = options.job;
   std::string network = "ndr", lost, collective, operations;
+  std::vector<std::string> figures;
   double skew_us = 0;
   bool shows_networks = false, shows_targets = false, shows_version = false;
   CLI::App grammar(
@@ -60,31 +80,34 @@ Options parse_options(std::vector<std::string> args) {
       "weftsim");
   grammar.set_help_flag("-h,--help", "Print this and leave");
   auto* const nodes = grammar.add_option("--nodes", job.nodes, "Nodes of the job")->type_name("N");
-  nodes->check(CLI::Range(1u, most_nodes));
+  nodes->check(CLI::Range(1u, most_nodes).description(""));
   grammar.add_option("--ppn", job.ranks_a_node, "Processes of each node; default: 1")
       ->type_name("N")
-      ->check(CLI::Range(1u, most_ranks_a_node));
+      ->check(CLI::Range(1u, most_ranks_a_node).description(""));
   grammar.add_option("--card", job.card_bytes, "Bytes that each process gives to a full fence; default: 64")
       ->type_name("BYTES")
-      ->check(CLI::Range(std::uint64_t{0}, most_card_bytes));
+      ->check(CLI::Range(std::uint64_t{0}, most_card_bytes).description(""));
   grammar.add_option("--touch", job.touched,
                      "Peers of other nodes whose cards each process gets after a sparse fence; default: 4")
       ->type_name("N")
-      ->check(CLI::Range(0u, most_touched));
+      ->check(CLI::Range(0u, most_touched).description(""));
   grammar.add_option("--network", network, "Network by its name in --networks; default: ndr")
       ->type_name("NETWORK");
+  grammar.add_option("--set", figures, "Another value for a figure of --networks; may be repeated")
+      ->type_name("FIGURE=VALUE")
+      ->allow_extra_args(false);
   grammar.add_option("--operations", operations, "Of these only, with commas between; default: all")
       ->type_name("NAMES");
   grammar.add_option("--lose", lost, "The node is lost at that time of each operation, as in 17@20us")
       ->type_name("NODE@TIME");
   grammar.add_option("--skew", skew_us, "Nodes begin up to so many microseconds late, evenly; default: 0")
       ->type_name("US")
-      ->check(CLI::Range(0.0, longest_us));
+      ->check(CLI::Range(0.0, longest_us).description(""));
   grammar.add_option("--seed", job.seed, "What is drawn by chance follows from it; default: 1")
       ->type_name("N");
   grammar.add_option("--collective", collective, "Algorithm, as WEFT_COLLECTIVE has it")->type_name("ALGORITHM");
   grammar.add_flag("--wires-only", job.wires_only, "Leave out what servers and nodes compute: the network alone");
-  grammar.add_flag("--servers", options.servers, "Run whole servers, of few thousand nodes, and no model of them");
+  grammar.add_flag("--servers", options.servers, "Run whole servers, up to 4096, in the place of their schedules alone");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document");
   grammar.add_flag("--networks", shows_networks, "Print the networks with their figures and sources, and leave");
   grammar.add_flag("--targets", shows_targets, "Compare with the targets of the design, and leave");
@@ -107,8 +130,10 @@ Options parse_options(std::vector<std::string> args) {
     throw messages::usage("--targets prints lines only, no JSON");
   if (options.ask == Options::Ask::job && nodes->count() == 0)
     throw messages::usage("--nodes is missing: how many nodes has the job");
-  job.network = network_of(network);
-  if (job.network == nullptr) throw messages::no_network(network);
+  const auto* const known = network_of(network);
+  if (known == nullptr) throw messages::no_network(network);
+  job.network = *known;
+  for (const auto& figure : figures) set_figure(job, figure);
   job.skew = static_cast<Time>(skew_us * 1e3);
   if (!lost.empty()) job.lost = parse_loss(lost);
   if (job.lost && job.lost->node >= job.nodes) throw messages::no_such_node(job.lost->node, job.nodes);

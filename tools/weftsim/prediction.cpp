@@ -38,7 +38,7 @@ Time rounded(double ns) {
 class Prediction {
  public:
   explicit Prediction(const Job& job)
-      : job_(job), costs_(costs_of(*job.network, job.wires_only)), node_(node_figures()) {
+      : job_(job), costs_(costs_of(job.network, job.wires_only)), node_(job.node) {
     if (job.collective) rule_ = collectives::Rule(*job.collective);
   }
 
@@ -58,7 +58,8 @@ class Prediction {
 
   /// Of this machine's processors: nothing where only wires are asked for.
   Time local(const Figure& figure, double times = 1) const {
-    return job_.wires_only ? 0 : rounded(figure.value * times);
+    const bool is_counted_elsewhere = costs_.server.local != 0;
+    return job_.wires_only || is_counted_elsewhere ? 0 : rounded(figure.value * times);
   }
   void add(Operation& to, const char* what, Time time) const {
     if (time > 0) to.parts.push_back({what, time});
@@ -208,7 +209,7 @@ class Prediction {
     const auto in_turn = rounded((gets - 1) * std::max(of_server, on_wire));
     add(out, "gets of first cards", std::max(one * job_.touched, in_turn + one));
     const auto all_gets = job_.ranks() * job_.touched;
-    const bool is_read = job_.network->read.value > 0;
+    const bool is_read = job_.network.read.value > 0;
     out.messages += is_read ? 0 : 2 * all_gets;
     out.bytes += all_gets * (is_read ? read_bytes : bytes + mesh::Envelope::bytes);
     out.memory += static_cast<std::uint64_t>(gets) * kept_bytes();
@@ -227,9 +228,9 @@ class Prediction {
     const auto& message = costs_.message;
     const auto there_and_back = 2 * (2 * message.overhead + message.latency) + 2 * costs_.server.of(2, bytes) +
                                 rounded(message.gap_per_byte * static_cast<double>(bytes));
-    const auto read = rounded(job_.network->read.value + message.gap_per_byte * read_bytes) +
+    const auto read = rounded(job_.network.read.value + message.gap_per_byte * read_bytes) +
                       costs_.server.of(1, job_.card_bytes);
-    return 2 * local(node_.hand_off) + (job_.network->read.value > 0 ? read : there_and_back);
+    return 2 * local(node_.hand_off) + (job_.network.read.value > 0 ? read : there_and_back);
   }
 
   Operation group() const {
@@ -298,7 +299,7 @@ std::vector<Operation> predict(const Job& job, const std::vector<std::string>& n
 }
 
 std::uint64_t memory_of_job(const Job& job) {
-  const auto& node = node_figures();
+  const auto& node = job.node;
   return static_cast<std::uint64_t>(node.server_bytes.value +
                                     node.map_bytes.value * static_cast<double>(job.ranks()));
 }

@@ -57,8 +57,14 @@ void add(Json& out, const Operation& operation) {
   out.end();
 }
 
-void add(Json& out, const char* name, const Figure& figure) {
-  out.key(name).object().field("value", fmt::format("{:g}", figure.value)).field("source", figure.source).end();
+void add(Json& out, const std::vector<NamedFigure>& figures) {
+  for (const auto& each : figures)
+    out.key(each.name)
+        .object()
+        .field("value", fmt::format("{:g}", each.figure->value))
+        .field("unit", each.unit)
+        .field("source", each.figure->source)
+        .end();
 }
 
 }  // namespace
@@ -67,11 +73,16 @@ std::string json_of(const Job& job, const std::vector<Operation>& operations) {
   Json out;
   out.object().key("job").object();
   out.field("nodes", job.nodes).field("ppn", job.ranks_a_node).field("card_bytes", job.card_bytes);
-  out.field("touched", job.touched).field("network", job.network->name).field("skew_ns", job.skew);
+  out.field("touched", job.touched).field("network", job.network.name).field("skew_ns", job.skew);
   out.field("seed", job.seed).field("wires_only", job.wires_only);
   out.field("memory_of_a_node", memory_of_job(job));
   if (job.lost) out.field("lost_node", job.lost->node).field("lost_at_ns", job.lost->at);
-  out.end().key("operations").array();
+  auto network = job.network;
+  auto node = job.node;
+  out.key("figures").object();
+  add(out, figures_of(network));
+  add(out, figures_of(node));
+  out.end().end().key("operations").array();
   for (const auto& operation : operations) add(out, operation);
   out.end().end();
   return std::move(out).take();
@@ -80,28 +91,14 @@ std::string json_of(const Job& job, const std::vector<Operation>& operations) {
 std::string json_of_networks() {
   Json out;
   out.object().key("networks").array();
-  for (const auto& network : networks()) {
+  for (auto network : networks()) {
     out.object().field("name", network.name).field("title", network.title);
-    add(out, "latency_ns", network.latency);
-    add(out, "overhead_ns", network.overhead);
-    add(out, "gap_ns", network.gap);
-    add(out, "gap_per_byte_ns", network.gap_per_byte);
-    add(out, "read_ns", network.read);
-    add(out, "server_message_ns", network.server_message);
-    add(out, "server_byte_ns", network.server_byte);
-    add(out, "cores", network.cores);
+    add(out, figures_of(network));
     out.end();
   }
+  auto node = node_figures();
   out.end().key("node").object();
-  const auto& node = node_figures();
-  add(out, "arrival_ns", node.arrival);
-  add(out, "hand_off_ns", node.hand_off);
-  add(out, "card_ns", node.card);
-  add(out, "map_ns", node.map);
-  add(out, "init_ns", node.init);
-  add(out, "map_bytes", node.map_bytes);
-  add(out, "card_bytes", node.card_bytes);
-  add(out, "server_bytes", node.server_bytes);
+  add(out, figures_of(node));
   out.end().end();
   return std::move(out).take();
 }

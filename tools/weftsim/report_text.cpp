@@ -8,8 +8,12 @@
 namespace weft::weftsim {
 namespace {
 
-std::string line_of_figure(std::string_view what, const Figure& figure, std::string_view unit) {
-  return fmt::format("  {:<30} {:>10g} {:<5} {}\n", what, figure.value, unit, figure.source);
+std::string lines_of(const std::vector<NamedFigure>& figures) {
+  std::string out;
+  for (const auto& each : figures)
+    out += fmt::format("  {:<15} {:<30} {:>8g} {:<5} {}\n", each.name, each.what, each.figure->value, each.unit,
+                       each.figure->source);
+  return out;
 }
 
 std::string path_of(const Operation& operation) {
@@ -48,7 +52,7 @@ std::string text_of(const Job& job, const Operation& operation) {
 
 std::string text_of(const Job& job, const std::vector<Operation>& operations) {
   auto out = fmt::format("{} nodes x {} processes, cards of {} bytes, {}{}\n", job.nodes, job.ranks_a_node,
-                         job.card_bytes, job.network->title, job.wires_only ? ", wires only" : "");
+                         job.card_bytes, job.network.title, job.wires_only ? ", wires only" : "");
   out += fmt::format("memory of the job on a node: {} (server and map of {} ranks)\n\n",
                      size_text(memory_of_job(job)), job.ranks());
   out += fmt::format("{:<12} {:>10} {:>12} {:>12} {:>12}  {}\n", "operation", "time", "messages", "bytes",
@@ -60,28 +64,10 @@ std::string text_of(const Job& job, const std::vector<Operation>& operations) {
 
 std::string text_of_networks() {
   std::string out;
-  for (const auto& network : networks()) {
-    out += fmt::format("{}: {}\n", network.name, network.title);
-    out += line_of_figure("latency L", network.latency, "ns");
-    out += line_of_figure("overhead o, at each end", network.overhead, "ns");
-    out += line_of_figure("gap g between messages", network.gap, "ns");
-    out += line_of_figure("gap G of a byte", network.gap_per_byte, "ns");
-    out += line_of_figure("RDMA read of a card", network.read, "ns");
-    out += line_of_figure("server, a message, an end", network.server_message, "ns");
-    out += line_of_figure("server, a byte, an end", network.server_byte, "ns");
-    out += line_of_figure("cores that all servers share", network.cores, "");
-  }
-  const auto& node = node_figures();
-  out += "each node, on every network:\n";
-  out += line_of_figure("arrival of a rank", node.arrival, "ns");
-  out += line_of_figure("hand-off, rank and server", node.hand_off, "ns");
-  out += line_of_figure("a card into the segment", node.card, "ns");
-  out += line_of_figure("map, a rank of the job", node.map, "ns");
-  out += line_of_figure("PMIx_Init of one process", node.init, "ns");
-  out += line_of_figure("map, a rank of the job", node.map_bytes, "bytes");
-  out += line_of_figure("card that is kept, beside it", node.card_bytes, "bytes");
-  out += line_of_figure("server without a job", node.server_bytes, "bytes");
-  return out;
+  for (auto network : networks())
+    out += fmt::format("{}: {}\n{}", network.name, network.title, lines_of(figures_of(network)));
+  auto node = node_figures();
+  return out + "each node, on every network:\n" + lines_of(figures_of(node));
 }
 
 }  // namespace weft::weftsim

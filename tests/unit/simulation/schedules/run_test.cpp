@@ -221,6 +221,16 @@ TEST(Run, processors_cost_what_they_do_in_turn) {
   EXPECT_EQ(shared->last, 8 * 3 * 2 * 1'000);
 }
 
+TEST(Run, what_a_node_does_by_itself_takes_the_same_processors) {
+  auto costs = costs_of({}, true);
+  costs.server.cores = 2;
+  costs.server.local = 1'000;
+  // Half of it before, half after: four times each on two cores.
+  const auto run = run_collective(8, barrier(8), costs);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->last, 4 * 1'000);
+}
+
 TEST(Run, a_processor_opens_pieces_as_they_come) {
   auto costs = costs_of({.latency = 1'000, .gap_per_byte = 1}, true);
   costs.server.byte = 0.5;

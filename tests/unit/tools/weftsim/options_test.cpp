@@ -24,7 +24,7 @@ TEST(Options, defaults) {
   EXPECT_EQ(options.job.nodes, 8u);
   EXPECT_EQ(options.job.ranks_a_node, 1u);
   EXPECT_EQ(options.job.card_bytes, 64u);
-  EXPECT_EQ(options.job.network, network_of("ndr"));
+  EXPECT_EQ(options.job.network.name, "ndr");
   EXPECT_EQ(options.operations.size(), operation_names.size());
   EXPECT_FALSE(options.servers || options.json || options.job.lost || options.job.collective);
 }
@@ -38,7 +38,7 @@ TEST(Options, all) {
   EXPECT_EQ(job.ranks(), 12'800u);
   EXPECT_EQ(job.card_bytes, 256u);
   EXPECT_EQ(job.touched, 7u);
-  EXPECT_EQ(job.network->name, "efa");
+  EXPECT_EQ(job.network.name, "efa");
   ASSERT_TRUE(job.lost && job.collective);
   EXPECT_EQ(job.lost->node, 99u);
   EXPECT_EQ(job.lost->at, 1'500'000);
@@ -47,6 +47,16 @@ TEST(Options, all) {
   EXPECT_EQ(job.collective->width, 8u);
   EXPECT_TRUE(job.wires_only && options.servers && options.json);
   EXPECT_EQ(options.operations, (std::vector<std::string>{"barrier", "full_fence"}));
+}
+
+TEST(Options, figures_are_set_by_name) {
+  const auto job = parse_options({"--nodes", "2", "--network", "efa", "--set", "latency=1200.5", "--set", "card=7"}).job;
+  EXPECT_EQ(job.network.latency.value, 1200.5);
+  EXPECT_EQ(job.network.latency.source, "set on the command line");
+  EXPECT_EQ(job.network.overhead.value, network_of("efa")->overhead.value);
+  EXPECT_EQ(job.node.card.value, 7);
+  for (const char* text : {"latency", "latency=", "latency=x", "latency=-1", "latency=1us", "lat=1", "=1", "cores=1e9", "gap=nan"})
+    EXPECT_NE(refusal({"--nodes", "2", "--set", text}).find(text), std::string::npos) << text;
 }
 
 TEST(Options, what_asks_for_no_job_needs_no_nodes) {

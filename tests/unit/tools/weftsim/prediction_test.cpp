@@ -9,7 +9,7 @@ namespace weft::weftsim {
 namespace {
 
 Job job_of(std::uint32_t nodes, std::uint32_t ranks_a_node = 1) {
-  return {.nodes = nodes, .ranks_a_node = ranks_a_node, .network = network_of("slingshot")};
+  return {.nodes = nodes, .ranks_a_node = ranks_a_node, .network = *network_of("slingshot")};
 }
 
 Time sum_of(const Operation& operation) {
@@ -22,7 +22,7 @@ TEST(Prediction, the_parts_are_the_whole) {
   for (const auto& network : networks())
     for (const std::uint32_t nodes : {1u, 2u, 100u}) {
       auto job = job_of(nodes, 4);
-      job.network = &network;
+      job.network = network;
       for (const auto name : operation_names) {
         const auto operation = predict(job, name);
         EXPECT_EQ(operation.name, name);

@@ -17,7 +17,7 @@ Job wires(std::uint32_t nodes, std::uint32_t ranks_a_node, std::uint64_t card_by
   return {.nodes = nodes,
           .ranks_a_node = ranks_a_node,
           .card_bytes = card_bytes,
-          .network = network_of("slingshot"),
+          .network = *network_of("slingshot"),
           .wires_only = true};
 }
 
@@ -62,7 +62,7 @@ TEST(Servers, first_touch_is_no_slower_than_predicted_and_no_faster_than_its_rea
   auto job = wires(8, 1);
   const auto done = run_servers(job, {"first_touch"}).at(0), barrier = run_servers(job, {"barrier"}).at(0);
   EXPECT_EQ(done.note, "");
-  EXPECT_GE(done.time - barrier.time, job.touched * static_cast<Time>(job.network->read.value) * 9 / 10);
+  EXPECT_GE(done.time - barrier.time, job.touched * static_cast<Time>(job.network.read.value) * 9 / 10);
   EXPECT_LE(done.time, predict(job, "first_touch").time * 11 / 10);
 }
 
