@@ -13,6 +13,9 @@ namespace {
 
 using sim::Time;
 
+/// Of a message, one by one: 16 MiB.
+constexpr std::uint64_t most_pieces = 256;
+
 /// A message with its envelope, as the mesh cuts it.
 struct Pieces {
   std::uint64_t count = 1, whole = 0;  ///< bytes of each but the last
@@ -173,11 +176,18 @@ class Runner {
     for (std::uint32_t which = 0; which < table_.sends(member, step); ++which) {
       const auto transfer = table_.send(member, step, which);
       const Pieces pieces(transfer.bytes, costs_.max_message);
+      // Of very long messages some pieces are one: with the overheads and gaps of all of them.
+      const auto at_once = static_cast<Time>((pieces.count + most_pieces - 1) / most_pieces);
+      sim::LogGP cost = costs_.message;
+      cost.overhead *= at_once;
+      cost.gap *= at_once;
       Time first = 0, whole = 0;
-      for (std::uint64_t piece = 0; piece < pieces.count; ++piece) {
-        const auto bytes = piece + 1 == pieces.count ? pieces.last : pieces.whole;
-        const auto ready = server.is_free() ? now_ : processors_.work(member, now_, server.of(1, bytes));
-        const auto sent = wires_.plan(costs_.message, ready, member, transfer.peer, bytes);
+      for (std::uint64_t piece = 0; piece < pieces.count; piece += static_cast<std::uint64_t>(at_once)) {
+        const auto count = std::min<std::uint64_t>(static_cast<std::uint64_t>(at_once), pieces.count - piece);
+        const auto bytes = piece + count == pieces.count ? (count - 1) * pieces.whole + pieces.last
+                                                         : count * pieces.whole;
+        const auto ready = server.is_free() ? now_ : processors_.work(member, now_, server.of(count, bytes));
+        const auto sent = wires_.plan(cost, ready, member, transfer.peer, bytes);
         const auto here = sent.at_receiver + costs_.message.overhead;
         if (piece == 0) first = here;
         whole = std::max(whole, here);
