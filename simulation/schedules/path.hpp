@@ -27,9 +27,7 @@ class Releases {
     Member from = 0;
     StepNumber from_step = 0;
   };
-  const Release& of(Member member, StepNumber step) const {
-    return all_[table_.steps_before(member) + step];
-  }
+  const Release& of(Member member, StepNumber step) const { return all_[table_.steps_before(member) + step]; }
   std::uint64_t bytes_of(Member from, StepNumber step, Member to) const;
 
   const StepTable& table_;

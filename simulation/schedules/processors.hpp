@@ -13,8 +13,8 @@ namespace weft::simulation {
 /// What a server does with each message, as its sender and as its receiver: seals or opens it, packs or
 /// unpacks it.
 struct ServerCost {
-  sim::Time message = 0;  ///< ns
-  double byte = 0;        ///< ns
+  sim::Time message = 0;    ///< ns
+  double byte = 0;          ///< ns
   sim::Time local = 0;      ///< ns, at its own node, half of it before its part begins, half after the end
   std::uint32_t cores = 0;  ///< that the servers of all nodes share; 0: each server has one to itself
 

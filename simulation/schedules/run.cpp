@@ -80,8 +80,8 @@ class Runner {
   struct State {
     bool has_begun = false;
     StepNumber step = 0;
-    std::uint32_t missing = 0;         ///< receives of the step
-    std::vector<StepNumber> early{};   ///< steps of which a receive has come
+    std::uint32_t missing = 0;        ///< receives of the step
+    std::vector<StepNumber> early{};  ///< steps of which a receive has come
     std::optional<Time> ended{};
     std::uint64_t messages = 0, bytes = 0;
   };
@@ -166,8 +166,7 @@ class Runner {
       releases_.add(member, state.step, now_, member, state.step);
       ++state.step;
     }
-    state.ended =
-        costs_.server.local == 0 ? now_ : processors_.work(member, now_, costs_.server.local / 2);
+    state.ended = costs_.server.local == 0 ? now_ : processors_.work(member, now_, costs_.server.local / 2);
   }
 
   void send(Member member, StepNumber step) {
@@ -184,8 +183,8 @@ class Runner {
       Time first = 0, whole = 0;
       for (std::uint64_t piece = 0; piece < pieces.count; piece += static_cast<std::uint64_t>(at_once)) {
         const auto count = std::min<std::uint64_t>(static_cast<std::uint64_t>(at_once), pieces.count - piece);
-        const auto bytes = piece + count == pieces.count ? (count - 1) * pieces.whole + pieces.last
-                                                         : count * pieces.whole;
+        const auto bytes =
+            piece + count == pieces.count ? (count - 1) * pieces.whole + pieces.last : count * pieces.whole;
         const auto ready = server.is_free() ? now_ : processors_.work(member, now_, server.of(count, bytes));
         const auto sent = wires_.plan(cost, ready, member, transfer.peer, bytes);
         const auto here = sent.at_receiver + costs_.message.overhead;

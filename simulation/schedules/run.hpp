@@ -33,13 +33,13 @@ struct Hop {
 };
 
 struct CollectiveRun {
-  std::vector<std::optional<sim::Time>> ended;  ///< of each member; nothing: it waits for a lost one
-  sim::Time last = 0;                           ///< of those that have ended
-  std::uint64_t messages = 0, bytes = 0;        ///< of all members, envelopes included
+  std::vector<std::optional<sim::Time>> ended;      ///< of each member; nothing: it waits for a lost one
+  sim::Time last = 0;                               ///< of those that have ended
+  std::uint64_t messages = 0, bytes = 0;            ///< of all members, envelopes included
   std::uint64_t most_messages = 0, most_bytes = 0;  ///< that one member has sent
   std::uint64_t largest_message = 0;                ///< bytes
-  sim::Time begun = 0;    ///< when the first member on the path began
-  std::vector<Hop> path;  ///< to the member that ended last, in the order of time
+  sim::Time begun = 0;                              ///< when the first member on the path began
+  std::vector<Hop> path;                            ///< to the member that ended last, in the order of time
 
   /// Of the path; null: it has none.
   const Hop* slowest_hop() const noexcept;

@@ -27,8 +27,8 @@ Result<StepTable> StepTable::of(std::uint32_t members, const std::vector<Phase>&
       all += std::uint64_t{schedule.size()} * times;
       if (all > most_steps || out.sends_.size() > most_steps) return fail(Errc::no_space, too_large);
       for (const auto& step : schedule) {
-        out.rows_.push_back({static_cast<std::uint32_t>(out.sections_.size() - 1), out.sends_.size(),
-                             out.receives_.size()});
+        out.rows_.push_back(
+            {static_cast<std::uint32_t>(out.sections_.size() - 1), out.sends_.size(), out.receives_.size()});
         out.sends_.insert(out.sends_.end(), step.sends.begin(), step.sends.end());
         out.receives_.insert(out.receives_.end(), step.receives.begin(), step.receives.end());
       }
@@ -49,9 +49,8 @@ Result<StepTable> StepTable::of(std::uint32_t members, const std::vector<Phase>&
 }
 
 StepNumber StepTable::steps(Member member) const noexcept {
-  return steps_before_.empty()
-             ? steps_each_
-             : static_cast<StepNumber>(steps_before_[member + 1] - steps_before_[member]);
+  return steps_before_.empty() ? steps_each_
+                               : static_cast<StepNumber>(steps_before_[member + 1] - steps_before_[member]);
 }
 
 std::uint64_t StepTable::steps_before(Member member) const noexcept {

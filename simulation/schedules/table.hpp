@@ -48,10 +48,10 @@ class StepTable {
     std::uint32_t phase;
     std::uint64_t first_send, first_receive;
   };
-  struct Section {                             ///< a phase
+  struct Section {  ///< a phase
     bool is_rotation = false;
     std::uint64_t message_bytes = 0, block_bytes = 0;
-    std::vector<std::uint64_t> first_row;      ///< of each member, and the end; of a rotation: of member 0
+    std::vector<std::uint64_t> first_row;  ///< of each member, and the end; of a rotation: of member 0
   };
   StepTable() = default;
   const Section& section_of(Member member, StepNumber& step) const noexcept;

@@ -21,14 +21,16 @@ Stop usage(std::string_view what) {
 
 Stop no_network(std::string_view name) {
   std::string names;
-  for (const auto& network : networks()) names += fmt::format("{}{}", names.empty() ? "" : ", ", network.name);
+  for (const auto& network : networks())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", network.name);
   return refusal(fmt::format("no network is called '{}'; there are {} (weftsim --networks)", name, names));
 }
 
 Stop bad_figure(std::string_view text) {
-  return refusal(fmt::format("--set takes a figure by its name in --networks, and a number from 0 on, as in "
-                             "latency=1200: '{}'",
-                             text));
+  return refusal(
+      fmt::format("--set takes a figure by its name in --networks, and a number from 0 on, as in "
+                  "latency=1200: '{}'",
+                  text));
 }
 
 Stop bad_loss(std::string_view text) {
@@ -54,9 +56,10 @@ Stop too_large(std::string_view operation, std::string_view algorithm, std::stri
 }
 
 Stop too_many_servers(std::uint32_t nodes, std::uint32_t most) {
-  return refusal(fmt::format("--servers runs at most {} whole servers, and this job has {} nodes; without "
-                             "--servers weftsim runs the schedules alone",
-                             most, nodes));
+  return refusal(
+      fmt::format("--servers runs at most {} whole servers, and this job has {} nodes; without "
+                  "--servers weftsim runs the schedules alone",
+                  most, nodes));
 }
 
 }  // namespace weft::weftsim::messages

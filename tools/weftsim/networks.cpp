@@ -9,7 +9,8 @@ namespace weft::weftsim {
 namespace {
 
 constexpr std::string_view sealed_message =
-    "measured: 0.75 us a message for both ends (weft_micro --benchmark_filter=mesh_message; docs/design/mesh.md)";
+    "measured: 0.75 us a message for both ends (weft_micro --benchmark_filter=mesh_message; "
+    "docs/design/mesh.md)";
 constexpr std::string_view sealed_byte =
     "measured: XChaCha20-Poly1305 at 1 GB/s an end (weft_micro --benchmark_filter=mesh_message; "
     "docs/design/mesh.md)";
@@ -20,8 +21,9 @@ constexpr Figure apart{0, "assumed: arrival and hand-off of a node are apart, be
 constexpr std::array table{
     Network{.name = "slingshot",
             .title = "Slingshot 11, 200 Gb/s",
-            .latency = {1500, "assumed: with the overheads the 2 us one way of MPI that users report; De Sensi et "
-                              "al., SC'20, have 350 ns a switch; no LogGP table is published"},
+            .latency = {1500,
+                        "assumed: with the overheads the 2 us one way of MPI that users report; De Sensi et "
+                        "al., SC'20, have 350 ns a switch; no LogGP table is published"},
             .overhead = {250, "assumed: as the latency"},
             .gap = {250, "assumed: as the overhead, one thread sends"},
             .gap_per_byte = {0.04, "HPE Slingshot: 200 Gb/s a port"},
@@ -32,8 +34,9 @@ constexpr std::array table{
             .local = apart},
     Network{.name = "ndr",
             .title = "InfiniBand NDR, 400 Gb/s",
-            .latency = {630, "linux-rdma/perftest issue 131 (2022): an inline write takes 0.93 us, overheads "
-                             "included; the card's generation is not stated"},
+            .latency = {630,
+                        "linux-rdma/perftest issue 131 (2022): an inline write takes 0.93 us, overheads "
+                        "included; the card's generation is not stated"},
             .overhead = {150, "assumed: its part of these 0.93 us"},
             .gap = {150, "assumed: as the overhead, one thread sends"},
             .gap_per_byte = {0.02, "NVIDIA ConnectX-7: 400 Gb/s a port"},
@@ -80,8 +83,9 @@ constexpr std::array table{
 constexpr NodeFigures every_node{
     .arrival = {22, "measured: 1.4 us for 64 arrivals (weft_micro --benchmark_filter=board_round)"},
     .hand_off = {1000, "assumed: a cache line from core to core and a round of the looking side"},
-    .card = {100, "measured: 20 to 50 ns to read it and 43 to append it (weft_micro "
-                  "--benchmark_filter='contribution_read|log_append')"},
+    .card = {100,
+             "measured: 20 to 50 ns to read it and 43 to append it (weft_micro "
+             "--benchmark_filter='contribution_read|log_append')"},
     .map = {33, "measured: 42 ms for 10,000 nodes of 128 ranks (docs/design/segment.md)"},
     .init = {62000, "measured: the slowest of 64 has ended PMIx_Init after 4.0 ms, on two cores"},
     .map_bytes = {28.2, "measured: weft_micro --benchmark_filter=register_map"},
@@ -108,10 +112,11 @@ const NodeFigures& node_figures() noexcept {
 simulation::Costs costs_of(const Network& network, bool wires_only) {
   const auto time = [](const Figure& figure) { return static_cast<Time>(std::llround(figure.value)); };
   simulation::Costs out;
-  out.message = {time(network.latency), time(network.overhead), time(network.gap), network.gap_per_byte.value};
+  out.message = {time(network.latency), time(network.overhead), time(network.gap),
+                 network.gap_per_byte.value};
   if (!wires_only)
-    out.server = {time(network.server_message), network.server_byte.value,
-                  time(network.local), static_cast<std::uint32_t>(network.cores.value)};
+    out.server = {time(network.server_message), network.server_byte.value, time(network.local),
+                  static_cast<std::uint32_t>(network.cores.value)};
   return out;
 }
 

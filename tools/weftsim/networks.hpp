@@ -20,24 +20,24 @@ struct Figure {
 
 struct Network {
   std::string_view name, title;
-  Figure latency, overhead, gap;  ///< ns; a short message takes overhead + latency + overhead
-  Figure gap_per_byte;            ///< ns
-  Figure read;                    ///< ns of an RDMA read of a card; 0: the other server is asked
+  Figure latency, overhead, gap;       ///< ns; a short message takes overhead + latency + overhead
+  Figure gap_per_byte;                 ///< ns
+  Figure read;                         ///< ns of an RDMA read of a card; 0: the other server is asked
   Figure server_message, server_byte;  ///< ns of a server's processor for a message and a byte, at each end
   Figure cores;                        ///< that the servers of all nodes share; 0: each has its own
-  Figure local;  ///< ns of these cores that an operation takes at each node itself
+  Figure local;                        ///< ns of these cores that an operation takes at each node itself
 };
 
 /// What a node costs by itself, on every network.
 struct NodeFigures {
-  Figure arrival;    ///< ns: a rank arrives at the board of its node
-  Figure hand_off;   ///< ns: from a rank to its server or back, both of them looking
-  Figure card;       ///< ns: a card of another node becomes readable
-  Figure map;        ///< ns a rank of the job: its map, when the job is registered
-  Figure init;       ///< ns: the server lets one process in
-  Figure map_bytes;  ///< a rank of the job
-  Figure card_bytes;   ///< beside those of a card that is kept
-  Figure server_bytes; ///< of a daemon without a job
+  Figure arrival;       ///< ns: a rank arrives at the board of its node
+  Figure hand_off;      ///< ns: from a rank to its server or back, both of them looking
+  Figure card;          ///< ns: a card of another node becomes readable
+  Figure map;           ///< ns a rank of the job: its map, when the job is registered
+  Figure init;          ///< ns: the server lets one process in
+  Figure map_bytes;     ///< a rank of the job
+  Figure card_bytes;    ///< beside those of a card that is kept
+  Figure server_bytes;  ///< of a daemon without a job
 };
 
 std::span<const Network> networks() noexcept;

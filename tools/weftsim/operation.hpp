@@ -44,8 +44,8 @@ struct Part {
 
 struct Operation {
   std::string name, algorithm;
-  Time time = 0;             ///< from the first beginning to the last end
-  std::vector<Part> parts{}; ///< of the time
+  Time time = 0;                                    ///< from the first beginning to the last end
+  std::vector<Part> parts{};                        ///< of the time
   std::uint64_t messages = 0, bytes = 0;            ///< of all nodes
   std::uint64_t most_messages = 0, most_bytes = 0;  ///< that one node sends
   std::uint64_t memory = 0;  ///< bytes that a node needs for it, at most, beside what the job has

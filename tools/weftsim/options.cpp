@@ -87,8 +87,9 @@ Options parse_options(std::vector<std::string> args) {
   grammar.add_option("--card", job.card_bytes, "Bytes that each process gives to a full fence; default: 64")
       ->type_name("BYTES")
       ->check(CLI::Range(std::uint64_t{0}, most_card_bytes).description(""));
-  grammar.add_option("--touch", job.touched,
-                     "Peers of other nodes whose cards each process gets after a sparse fence; default: 4")
+  grammar
+      .add_option("--touch", job.touched,
+                  "Peers of other nodes whose cards each process gets after a sparse fence; default: 4")
       ->type_name("N")
       ->check(CLI::Range(0u, most_touched).description(""));
   grammar.add_option("--network", network, "Network by its name in --networks; default: ndr")
@@ -105,11 +106,15 @@ Options parse_options(std::vector<std::string> args) {
       ->check(CLI::Range(0.0, longest_us).description(""));
   grammar.add_option("--seed", job.seed, "What is drawn by chance follows from it; default: 1")
       ->type_name("N");
-  grammar.add_option("--collective", collective, "Algorithm, as WEFT_COLLECTIVE has it")->type_name("ALGORITHM");
-  grammar.add_flag("--wires-only", job.wires_only, "Leave out what servers and nodes compute: the network alone");
-  grammar.add_flag("--servers", options.servers, "Run whole servers, up to 4096, in the place of their schedules alone");
+  grammar.add_option("--collective", collective, "Algorithm, as WEFT_COLLECTIVE has it")
+      ->type_name("ALGORITHM");
+  grammar.add_flag("--wires-only", job.wires_only,
+                   "Leave out what servers and nodes compute: the network alone");
+  grammar.add_flag("--servers", options.servers,
+                   "Run whole servers, up to 4096, in the place of their schedules alone");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document");
-  grammar.add_flag("--networks", shows_networks, "Print the networks with their figures and sources, and leave");
+  grammar.add_flag("--networks", shows_networks,
+                   "Print the networks with their figures and sources, and leave");
   grammar.add_flag("--targets", shows_targets, "Compare with the targets of the design, and leave");
   grammar.add_flag("-V,--version", shows_version, "Print the version and leave");
   grammar.footer("weftsim(1) explains what is printed and what it leaves out.");

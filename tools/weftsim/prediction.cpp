@@ -21,10 +21,10 @@ using simulation::Phase;
 
 // What the servers send, in bytes, where the content decides. tests/unit/tools/weftsim compares them with
 // whole servers.
-constexpr std::uint64_t beside_cards = 16;    // of a contribution to a full fence
-constexpr std::uint64_t beside_value = 40;    // of a card: one key of five letters
-constexpr std::uint64_t part_of_group = 78;   // what a node says of a group of all processes
-constexpr std::uint64_t word_of_view = 100;   // about a loss, one operation is open
+constexpr std::uint64_t beside_cards = 16;      // of a contribution to a full fence
+constexpr std::uint64_t beside_value = 40;      // of a card: one key of five letters
+constexpr std::uint64_t part_of_group = 78;     // what a node says of a group of all processes
+constexpr std::uint64_t word_of_view = 100;     // about a loss, one operation is open
 constexpr Time patience_of_views = 20'000'000;  // core/server/cluster/views.cpp
 constexpr std::uint64_t environment_bytes = 4096;
 constexpr std::uint64_t read_bytes = 1024;  // of a card, by the first read (core/server/cards/modex.cpp)
@@ -92,13 +92,14 @@ class Prediction {
     }
     std::optional<simulation::LostMember> lost;
     if (job_.lost && may_lose) lost = {job_.lost->node, std::max<Time>(job_.lost->at - to.time, 0)};
-    const auto run = simulation::run_collective(job_.nodes, phases, costs_, {may_lose ? begins() : std::vector<Time>()}, lost);
+    const auto run = simulation::run_collective(job_.nodes, phases, costs_,
+                                                {may_lose ? begins() : std::vector<Time>()}, lost);
     if (!run) throw messages::too_large(to.name, to.algorithm, run.error().what);
     take(to, *run);
     add(to, what, run->last);
     if (lost) add_end_by_loss(to, *run, lost->at);
     if (run->largest_message > mesh::Assemblies::Limits{}.most_bytes)
-      to.note += fmt::format("a message of {} bytes is more than the servers take ({}): the fence fails. ",
+      to.note += fmt::format("a message of {} bytes is more than the servers take ({}): it fails. ",
                              run->largest_message, mesh::Assemblies::Limits{}.most_bytes);
   }
 
@@ -160,7 +161,8 @@ class Prediction {
     auto out = named("init");
     add(out, "the map of the job", local(node_.map, static_cast<double>(job_.ranks())));
     add(out, "the node's processes, one after the other", local(node_.init, job_.ranks_a_node));
-    out.note = "no message between nodes; processes that start at once, on as many cores as there are ranks or two";
+    out.note =
+        "no message between nodes; processes that start at once, on as many cores as there are ranks or two";
     return out;
   }
 
@@ -191,7 +193,7 @@ class Prediction {
     const auto cards = job_.ranks() * kept_bytes();
     const auto in_work = job_.nodes * (of_a_node + buffer_bytes) * 2;
     out.memory = cards + in_work;
-    out.note += fmt::format("{} bytes stay", cards);
+    out.note += fmt::format("{} bytes of cards stay", cards);
     return out;
   }
 
@@ -226,7 +228,8 @@ class Prediction {
   Time touch() const {
     const auto bytes = job_.card_bytes + mesh::Envelope::bytes;
     const auto& message = costs_.message;
-    const auto there_and_back = 2 * (2 * message.overhead + message.latency) + 2 * costs_.server.of(2, bytes) +
+    const auto there_and_back = 2 * (2 * message.overhead + message.latency) +
+                                2 * costs_.server.of(2, bytes) +
                                 rounded(message.gap_per_byte * static_cast<double>(bytes));
     const auto read = rounded(job_.network.read.value + message.gap_per_byte * read_bytes) +
                       costs_.server.of(1, job_.card_bytes);
@@ -243,8 +246,8 @@ class Prediction {
     return out;
   }
 
-  /// The lowest node that is left tells all others of the loss, asks each what is open there, and says what it
-  /// has decided.
+  /// The lowest node that is left tells all others of the loss, asks each what is open there, and says what
+  /// it has decided.
   Operation loss() const {
     auto out = named("loss");
     out.algorithm = "star";
@@ -276,7 +279,8 @@ class Prediction {
     add(out, "the servers agree", run->last);
     out.memory = n * word_of_view;
     out.note =
-        "a daemon that was killed; one that hangs, or a host without power, is lost after WEFT_LOST_AFTER (30 s)";
+        "a daemon that was killed; one that hangs, or a host without power, is lost after WEFT_LOST_AFTER "
+        "(30 s)";
     return out;
   }
 

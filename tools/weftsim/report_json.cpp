@@ -28,9 +28,8 @@ void add_path(Json& out, const Operation& operation) {
   out.field("begun_ns", operation.path_begun);
   if (!operation.path.empty()) {
     const auto slowest =
-        std::max_element(operation.path.begin(), operation.path.end(), [](const auto& a, const auto& b) {
-          return a.ended - a.begun < b.ended - b.begun;
-        });
+        std::max_element(operation.path.begin(), operation.path.end(),
+                         [](const auto& a, const auto& b) { return a.ended - a.begun < b.ended - b.begun; });
     out.key("slowest");
     add_hop(out, *slowest);
   }
@@ -44,7 +43,8 @@ void add(Json& out, const Operation& operation) {
   out.object().field("name", operation.name).field("algorithm", operation.algorithm);
   out.field("time_ns", operation.time);
   out.key("parts").array();
-  for (const auto& part : operation.parts) out.object().field("what", part.what).field("time_ns", part.time).end();
+  for (const auto& part : operation.parts)
+    out.object().field("what", part.what).field("time_ns", part.time).end();
   out.end();
   out.field("messages", operation.messages).field("bytes", operation.bytes);
   out.field("most_messages_of_a_node", operation.most_messages);

@@ -11,8 +11,8 @@ namespace {
 std::string lines_of(const std::vector<NamedFigure>& figures) {
   std::string out;
   for (const auto& each : figures)
-    out += fmt::format("  {:<15} {:<30} {:>8g} {:<5} {}\n", each.name, each.what, each.figure->value, each.unit,
-                       each.figure->source);
+    out += fmt::format("  {:<15} {:<30} {:>8g} {:<5} {}\n", each.name, each.what, each.figure->value,
+                       each.unit, each.figure->source);
   return out;
 }
 
@@ -34,16 +34,17 @@ std::string text_of(const Job& job, const Operation& operation) {
                          time_text(operation.time), static_cast<double>(operation.messages) / nodes,
                          size_text(static_cast<std::uint64_t>(static_cast<double>(operation.bytes) / nodes)),
                          size_text(operation.memory), operation.algorithm);
-  for (const auto& part : operation.parts) out += fmt::format("    {}: {}\n", part.what, time_text(part.time));
+  for (const auto& part : operation.parts)
+    out += fmt::format("    {}: {}\n", part.what, time_text(part.time));
   out += path_of(operation);
   if (operation.messages > 0)
     out += fmt::format("    one node sends at most {} messages, {}\n", operation.most_messages,
                        size_text(operation.most_bytes));
   if (operation.line_rate && *operation.line_rate > 0)
-    out += fmt::format("    the bytes take {} at line rate: {:.1f} times that\n", time_text(*operation.line_rate),
+    out += fmt::format("    the bytes take {} at line rate: {:.1f} times that\n",
+                       time_text(*operation.line_rate),
                        static_cast<double>(operation.time) / static_cast<double>(*operation.line_rate));
-  if (operation.waiting > 0)
-    out += fmt::format("    {} nodes wait for the lost one\n", operation.waiting);
+  if (operation.waiting > 0) out += fmt::format("    {} nodes wait for the lost one\n", operation.waiting);
   if (!operation.note.empty()) out += fmt::format("    {}\n", operation.note);
   return out;
 }

@@ -58,9 +58,10 @@ void make_room_for(const Job& job) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
   const auto needed = job.nodes * descriptors_of_server + job.ranks() * descriptors_of_rank + 64;
   if (needed > limit.rlim_cur)
-    throw messages::usage(fmt::format("--servers: {} servers and {} processes take {} descriptors, and {} are allowed "
-                                      "(ulimit -Hn)",
-                                      job.nodes, job.ranks(), needed, limit.rlim_cur));
+    throw messages::usage(
+        fmt::format("--servers: {} servers and {} processes take {} descriptors, and {} are allowed "
+                    "(ulimit -Hn)",
+                    job.nodes, job.ranks(), needed, limit.rlim_cur));
 }
 
 std::uint64_t resident_bytes() {
@@ -201,7 +202,8 @@ class Servers {
     out.time = (last_ - zero).count();
     const auto after = sent();
     for (std::size_t node = 0; node < after.size(); ++node) {
-      const auto messages = after[node].first - before[node].first, bytes = after[node].second - before[node].second;
+      const auto messages = after[node].first - before[node].first,
+                 bytes = after[node].second - before[node].second;
       out.messages += messages;
       out.bytes += bytes;
       out.most_messages = std::max(out.most_messages, messages);

@@ -101,8 +101,9 @@ void add(TargetReport& out, const Target& target) {
                             with_other <= limit ? ", which would meet it" : "");
   }
   if (*target.instead != '\0')
-    out.text += fmt::format("         a sparse fence, and first cards of 4 peers, in its place: {}\n         weftsim {}\n",
-                            time_text(predicted(target.instead).time), target.instead);
+    out.text += fmt::format(
+        "         a sparse fence, and first cards of 4 peers, in its place: {}\n         weftsim {}\n",
+        time_text(predicted(target.instead).time), target.instead);
 }
 
 /// What the simulation itself may take.
@@ -127,7 +128,8 @@ void add_own(TargetReport& out, const char* what, const char* command) {
 TargetReport compare_targets() {
   TargetReport out;
   add_own(out, "barrier of 131,072 nodes", "--nodes 131072 --network ndr --operations barrier");
-  add_own(out, "full fence of 131,072 nodes", "--nodes 131072 --card 64 --network ndr --operations full_fence");
+  add_own(out, "full fence of 131,072 nodes",
+          "--nodes 131072 --card 64 --network ndr --operations full_fence");
   for (const auto& target : targets()) add(out, target);
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The design's targets for large jobs, each with the command whose figure it compares; and where one is missed,
-// which algorithm would meet it.
+// The design's targets for large jobs, each with the command whose figure it compares; and where one is
+// missed, which algorithm would meet it.
 #pragma once
 
 #include <string>

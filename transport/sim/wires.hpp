@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a message costs between two nodes. LogGP: a message of k bytes leaves when the gap of its sender has
-// passed, and arrives overhead + latency + k * gap_per_byte + overhead later. With serial cards, messages also
-// queue for the sender's outgoing and the receiver's incoming wire, in the order in which they are sent.
+// passed, and arrives overhead + latency + k * gap_per_byte + overhead later. With serial cards, messages
+// also queue for the sender's outgoing and the receiver's incoming wire, in the order in which they are sent.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ class Wires {
   std::size_t nodes() const noexcept { return nodes_.size(); }
 
   struct Delivery {
-    Time sent;        ///< the last byte has left the sender
-    Time at_receiver; ///< it is at the receiver's card; the receiver's overhead is still to come
+    Time sent;         ///< the last byte has left the sender
+    Time at_receiver;  ///< it is at the receiver's card; the receiver's overhead is still to come
   };
   /// A message that is sent at `now`. late: how much longer than usual it is on its way. The sender is a node
   /// of these wires; the receiver need not be.

@@ -74,12 +74,12 @@ class Reference {
         const auto node = order[begun++];
         network_.pass_to(zero + begins[node]);
         EXPECT_EQ(network_.now(), zero + begins[node]);
-        EXPECT_TRUE(nodes_[node]->engine->begin(
-            {7, 7}, kind, members, std::vector<std::byte>(bytes),
-            [&ended, node, zero, this](const collectives::Outcome& outcome) {
-              EXPECT_FALSE(outcome.why);
-              ended[node] = network_.now() - zero;
-            }));
+        EXPECT_TRUE(
+            nodes_[node]->engine->begin({7, 7}, kind, members, std::vector<std::byte>(bytes),
+                                        [&ended, node, zero, this](const collectives::Outcome& outcome) {
+                                          EXPECT_FALSE(outcome.why);
+                                          ended[node] = network_.now() - zero;
+                                        }));
         turn(node);
         continue;
       }
@@ -170,9 +170,8 @@ TEST(Run, barrier_of_one_member_costs_nothing) {
 TEST(Run, the_path_leads_without_a_gap_from_a_beginning_to_the_end) {
   for (const Time skew : {Time{0}, Time{50'000}}) {
     const auto begins = begins_of(100, skew);
-    const auto run = run_collective(
-        100, phases_of({.members = 100, .kind = Kind::exchange, .bytes = 9'000}), costs_of(usual, true),
-        {begins});
+    const auto run = run_collective(100, phases_of({.members = 100, .kind = Kind::exchange, .bytes = 9'000}),
+                                    costs_of(usual, true), {begins});
     ASSERT_TRUE(run);
     ASSERT_FALSE(run->path.empty());
     EXPECT_EQ(run->path.front().begun, run->begun);
@@ -182,7 +181,8 @@ TEST(Run, the_path_leads_without_a_gap_from_a_beginning_to_the_end) {
       EXPECT_EQ(run->path[i].from, run->path[i - 1].to);
       EXPECT_EQ(run->path[i].begun, run->path[i - 1].ended);
     }
-    for (const auto& hop : run->path) EXPECT_LE(hop.ended - hop.begun, run->slowest_hop()->ended - run->slowest_hop()->begun);
+    for (const auto& hop : run->path)
+      EXPECT_LE(hop.ended - hop.begun, run->slowest_hop()->ended - run->slowest_hop()->begun);
   }
 }
 

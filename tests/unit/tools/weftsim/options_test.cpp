@@ -30,10 +30,29 @@ TEST(Options, defaults) {
 }
 
 TEST(Options, all) {
-  const auto options = parse_options(
-      {"--nodes", "100", "--ppn", "128", "--card", "256", "--touch", "7", "--network", "efa", "--lose", "99@1.5ms",
-       "--skew", "20", "--seed", "5", "--collective", "tree:8:2", "--wires-only", "--servers", "-j", "--operations",
-       "barrier,full_fence,barrier"});
+  const auto options = parse_options({"--nodes",
+                                      "100",
+                                      "--ppn",
+                                      "128",
+                                      "--card",
+                                      "256",
+                                      "--touch",
+                                      "7",
+                                      "--network",
+                                      "efa",
+                                      "--lose",
+                                      "99@1.5ms",
+                                      "--skew",
+                                      "20",
+                                      "--seed",
+                                      "5",
+                                      "--collective",
+                                      "tree:8:2",
+                                      "--wires-only",
+                                      "--servers",
+                                      "-j",
+                                      "--operations",
+                                      "barrier,full_fence,barrier"});
   const auto& job = options.job;
   EXPECT_EQ(job.ranks(), 12'800u);
   EXPECT_EQ(job.card_bytes, 256u);
@@ -50,12 +69,14 @@ TEST(Options, all) {
 }
 
 TEST(Options, figures_are_set_by_name) {
-  const auto job = parse_options({"--nodes", "2", "--network", "efa", "--set", "latency=1200.5", "--set", "card=7"}).job;
+  const auto job =
+      parse_options({"--nodes", "2", "--network", "efa", "--set", "latency=1200.5", "--set", "card=7"}).job;
   EXPECT_EQ(job.network.latency.value, 1200.5);
   EXPECT_EQ(job.network.latency.source, "set on the command line");
   EXPECT_EQ(job.network.overhead.value, network_of("efa")->overhead.value);
   EXPECT_EQ(job.node.card.value, 7);
-  for (const char* text : {"latency", "latency=", "latency=x", "latency=-1", "latency=1us", "lat=1", "=1", "cores=1e9", "gap=nan"})
+  for (const char* text : {"latency", "latency=", "latency=x", "latency=-1", "latency=1us", "lat=1", "=1",
+                           "cores=1e9", "gap=nan"})
     EXPECT_NE(refusal({"--nodes", "2", "--set", text}).find(text), std::string::npos) << text;
 }
 
@@ -84,7 +105,8 @@ TEST(Options, what_is_wrong_is_named) {
 TEST(Options, a_loss_is_a_node_and_a_time_with_its_unit) {
   EXPECT_EQ(parse_loss("0@0us").at, 0);
   EXPECT_EQ(parse_loss("3@2s").at, 2'000'000'000);
-  for (const char* text : {"", "3", "@", "3@", "3@5", "3@5min", "x@5us", "3@-1us", "3@us", "3@1e30s", "3@nanus", "3 @1us"})
+  for (const char* text :
+       {"", "3", "@", "3@", "3@5", "3@5min", "x@5us", "3@-1us", "3@us", "3@1e30s", "3@nanus", "3 @1us"})
     EXPECT_THROW(parse_loss(text), Stop) << text;
 }
 

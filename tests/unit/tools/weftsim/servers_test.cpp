@@ -55,7 +55,8 @@ TEST(Servers, agree_about_a_loss_in_about_the_time_that_is_predicted) {
   const auto job = wires(32, 1);
   const auto predicted = predict(job, "loss"), done = run_servers(job, {"loss"}).at(0);
   EXPECT_EQ(done.note, "31 calls have failed. ");
-  EXPECT_NEAR(static_cast<double>(done.time), static_cast<double>(predicted.time), 0.02 * static_cast<double>(predicted.time));
+  EXPECT_NEAR(static_cast<double>(done.time), static_cast<double>(predicted.time),
+              0.02 * static_cast<double>(predicted.time));
 }
 
 TEST(Servers, first_touch_is_no_slower_than_predicted_and_no_faster_than_its_reads) {
