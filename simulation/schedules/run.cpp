@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <unordered_map>
 
 #include "simulation/schedules/path.hpp"
 #include "transport/mesh/assemblies.hpp"
@@ -15,6 +16,8 @@ using sim::Time;
 
 /// Of a message, one by one: 16 MiB.
 constexpr std::uint64_t most_pieces = 256;
+/// Of the receives of a step, from first to last.
+constexpr std::uint32_t most_to_search = 32;
 
 /// A message with its envelope, as the mesh cuts it.
 struct Pieces {
@@ -137,21 +140,39 @@ class Runner {
   }
 
   /// In which step the receiver waits for it: in schedules that are alike the one of the same number.
-  StepNumber step_of(const Event& event) const {
+  StepNumber step_of(const Event& event) {
     const auto sent = table_.send(event.from, event.from_step, event.which);
+    const auto is_it = [&](StepNumber step, std::uint32_t which) {
+      const auto received = table_.receive(event.to, step, which);
+      return received.peer == event.from && received.blocks == sent.blocks &&
+             table_.share_phase(event.to, step, event.from, event.from_step);
+    };
     const auto waits_for = [&](StepNumber step) {
-      if (!table_.share_phase(event.to, step, event.from, event.from_step)) return false;
-      for (std::uint32_t i = 0; i < table_.receives(event.to, step); ++i) {
-        const auto received = table_.receive(event.to, step, i);
-        if (received.peer == event.from && received.blocks == sent.blocks) return true;
-      }
+      for (std::uint32_t i = 0; i < table_.receives(event.to, step); ++i)
+        if (is_it(step, i)) return true;
       return false;
     };
-    const auto steps = table_.steps(event.to);
+    const auto steps = table_.steps(event.to), here = members_[event.to].step;
+    if (here < steps && table_.receives(event.to, here) > most_to_search) {
+      for (const auto& [step, which] : received_from(event.to, event.from))
+        if (step >= here && is_it(step, which)) return step;
+      return steps;
+    }
     if (event.from_step < steps && waits_for(event.from_step)) return event.from_step;
-    for (auto step = members_[event.to].step; step < steps; ++step)
+    for (auto step = here; step < steps; ++step)
       if (waits_for(step)) return step;
     return steps;  // not reached: each send has its receive
+  }
+
+  /// Steps and receives of a member that hears of very many others.
+  using Places = std::vector<std::pair<StepNumber, std::uint32_t>>;
+  const Places& received_from(Member member, Member from) {
+    auto& by_sender = places_[member];
+    if (by_sender.empty())
+      for (StepNumber step = 0; step < table_.steps(member); ++step)
+        for (std::uint32_t i = 0; i < table_.receives(member, step); ++i)
+          by_sender[table_.receive(member, step, i).peer].emplace_back(step, i);
+    return by_sender[from];
   }
 
   /// The member comes to its step, and passes those of which all is there.
@@ -224,6 +245,7 @@ class Runner {
   sim::Wires wires_;
   Processors processors_;
   std::vector<State> members_;
+  std::unordered_map<Member, std::unordered_map<Member, Places>> places_;
   Releases releases_;
   std::vector<Time> begins_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

@@ -16,6 +16,8 @@ constexpr std::string_view sealed_byte =
     "docs/design/mesh.md)";
 constexpr Figure one_processor_each{0, "assumed: a processor of its own for the server of a node"};
 
+constexpr std::string_view fitted =
+    "measured: fitted from 2 and 4 hosts (scripts/compare_prediction); runs differ (docs/design/simulation.md)";
 constexpr Figure apart{0, "assumed: arrival and hand-off of a node are apart, below"};
 
 constexpr std::array table{
@@ -69,15 +71,15 @@ constexpr std::array table{
             .local = apart},
     Network{.name = "here",
             .title = "pretend hosts on one machine of two cores (scripts/hosts), transport tcp",
-            .latency = {5000, "TARGETS: 4.7 us one way over a veth, both ends looking"},
+            .latency = {5000, "measured: 4.7 us one way over a veth, both ends looking"},
             .overhead = {0, "assumed: all of it is the server's processor"},
             .gap = {0, "assumed: as the overhead"},
             .gap_per_byte = {0, "assumed: the copy is the processor's"},
             .read = {0, "transport tcp has no RDMA: the other server is asked"},
-            .server_message = {8000, "assumed: not fitted"},
-            .server_byte = {1.0, "assumed: not fitted"},
+            .server_message = {11700, fitted},
+            .server_byte = {5.6, fitted},
             .cores = {2, "the machine has two, which all hosts share"},
-            .local = {20000, "assumed: not fitted"}},
+            .local = {277000, fitted}},
 };
 
 constexpr NodeFigures every_node{

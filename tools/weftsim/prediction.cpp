@@ -58,8 +58,7 @@ class Prediction {
 
   /// Of this machine's processors: nothing where only wires are asked for.
   Time local(const Figure& figure, double times = 1) const {
-    const bool is_counted_elsewhere = costs_.server.local != 0;
-    return job_.wires_only || is_counted_elsewhere ? 0 : rounded(figure.value * times);
+    return job_.wires_only ? 0 : rounded(figure.value * times);
   }
   void add(Operation& to, const char* what, Time time) const {
     if (time > 0) to.parts.push_back({what, time});
@@ -67,12 +66,16 @@ class Prediction {
   }
   /// All ranks of a node arrive, and the last one tells the server.
   void add_arrival(Operation& to) const {
-    add(to, "arrival of the node's ranks",
-        local(node_.arrival, job_.ranks_a_node) + (job_.nodes > 1 ? local(node_.hand_off) : 0));
+    if (is_local_shared()) return;
+    const auto hand_off = job_.nodes > 1 ? local(node_.hand_off) : 0;
+    add(to, "arrival of the node's ranks", local(node_.arrival, job_.ranks_a_node) + hand_off);
   }
   void add_release(Operation& to) const {
+    if (is_local_shared()) return;
     add(to, "release of the node's ranks", job_.nodes > 1 ? local(node_.hand_off) : 0);
   }
+  /// It is part of what the collective takes of the cores that all nodes share.
+  bool is_local_shared() const { return costs_.server.local != 0 && job_.nodes > 1; }
 
   std::vector<Time> begins() const {
     std::vector<Time> out;
@@ -189,7 +192,9 @@ class Prediction {
             local(node_.card, static_cast<double>(others) * job_.ranks_a_node));
     }
     add_release(out);
-    out.line_rate = rounded(costs_.message.gap_per_byte * static_cast<double>(of_a_node) * others);
+    // Of what the processes give, without keys and headers.
+    const auto given = static_cast<double>(job_.card_bytes) * job_.ranks_a_node * others;
+    out.line_rate = rounded(costs_.message.gap_per_byte * given);
     const auto cards = job_.ranks() * kept_bytes();
     const auto in_work = job_.nodes * (of_a_node + buffer_bytes) * 2;
     out.memory = cards + in_work;

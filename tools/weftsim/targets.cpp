@@ -67,13 +67,18 @@ std::vector<Target> targets() {
   for (const char* command : {"--nodes 1024 --touch 1 --network ndr --operations first_touch",
                               "--nodes 1024 --touch 1 --network slingshot --operations first_touch"})
     out.push_back({"first touch", command, at_most(5'000), gets_alone, {}});
-  const char* sparse = "--nodes 10000 --ppn 128 --card 64 --network ndr --operations first_touch";
-  for (const char* command :
-       {"--nodes 10000 --ppn 128 --card 64 --network ndr --operations full_fence",
-        "--nodes 10000 --ppn 128 --card 64 --network slingshot --operations full_fence",
-        "--nodes 10000 --ppn 128 --card 64 --network ndr --operations full_fence --wires-only",
-        "--nodes 10000 --ppn 128 --card 64 --network slingshot --operations full_fence --wires-only"})
-    out.push_back({"full fence within twice line rate", command, twice_line_rate, whole, exchanges, sparse});
+  struct Network {
+    const char *full, *wires, *sparse;
+  };
+  for (const auto& [full, wires, sparse] :
+       {Network{"--nodes 10000 --ppn 128 --card 64 --network ndr --operations full_fence",
+                "--nodes 10000 --ppn 128 --card 64 --network ndr --operations full_fence --wires-only",
+                "--nodes 10000 --ppn 128 --card 64 --network ndr --operations first_touch"},
+        Network{"--nodes 10000 --ppn 128 --card 64 --network slingshot --operations full_fence",
+                "--nodes 10000 --ppn 128 --card 64 --network slingshot --operations full_fence --wires-only",
+                "--nodes 10000 --ppn 128 --card 64 --network slingshot --operations first_touch"}})
+    for (const char* command : {full, wires})
+      out.push_back({"full fence within twice line rate", command, twice_line_rate, whole, exchanges, sparse});
   return out;
 }
 

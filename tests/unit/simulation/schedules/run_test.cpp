@@ -147,6 +147,11 @@ TEST(Run, takes_the_time_of_the_engine_over_the_simulated_network) {
       }
 }
 
+TEST(Run, takes_the_time_of_the_engine_where_one_member_hears_of_very_many) {
+  expect_same({"tree:60:1", 70, 64}, costs_of(usual, true), 0);
+  expect_same({"tree:60:1", 70, 64}, costs_of(usual, true), 20'000);
+}
+
 TEST(Run, takes_the_time_of_the_engine_where_members_come_late) {
   for (const char* algorithm :
        {"dissemination:1", "dissemination:3", "bruck", "ring", "recursive_doubling", "tree:4:1", "tree:2:5"})

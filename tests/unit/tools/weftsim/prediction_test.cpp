@@ -31,6 +31,14 @@ TEST(Prediction, the_parts_are_the_whole) {
     }
 }
 
+TEST(Prediction, init_takes_time_on_every_network) {
+  for (const auto& network : networks()) {
+    auto job = job_of(4, 8);
+    job.network = network;
+    EXPECT_GE(predict(job, "init").time, 8 * static_cast<Time>(node_figures().init.value));
+  }
+}
+
 TEST(Prediction, barrier_grows_with_the_logarithm_of_the_nodes) {
   auto job = job_of(1024);
   job.wires_only = true;
