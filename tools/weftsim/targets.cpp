@@ -78,7 +78,8 @@ std::vector<Target> targets() {
                 "--nodes 10000 --ppn 128 --card 64 --network slingshot --operations full_fence --wires-only",
                 "--nodes 10000 --ppn 128 --card 64 --network slingshot --operations first_touch"}})
     for (const char* command : {full, wires})
-      out.push_back({"full fence within twice line rate", command, twice_line_rate, whole, exchanges, sparse});
+      out.push_back(
+          {"full fence within twice line rate", command, twice_line_rate, whole, exchanges, sparse});
   return out;
 }
 
