@@ -82,8 +82,8 @@ void peers_elsewhere(benchmark::State& state) {
   }
 }
 
-/// range(0): nodes, range(1): from one rank to the next. What the map implies of a rank: of neighbours, and of
-/// one each time that no cache has.
+/// range(0): nodes, range(1): from one rank to the next. What the map implies of a rank: of neighbours, and
+/// of one each time that no cache has.
 void reserved_key(benchmark::State& state) {
   const auto nodes = static_cast<std::uint32_t>(state.range(0));
   auto segment = make_segment();
