@@ -112,7 +112,7 @@ void add_launch(Decoders& to) {
                             {{"libmpi.so.40", "/a/libpmix.so.2", "/b/libpmix.so.2", false, false}}});
   add_order(to, "unreachable", report::Unreachable{{4, 5}, "line", "how"});
   add_order(to, "output", report::Output{"j", Rank{9}, job::Stream::error, "bytes"});
-  add_order(to, "ended", report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}});
+  add_order(to, "ended", report::Ended{"j", {{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}, {}}});
   add_order(to, "connected_late", report::ConnectedLate{"j", Rank{2}});
   add_order(to, "held", report::HeldHere{"j", {job::StopPoint::app, "here", 3}});
   add_order(to, "aborted", report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}});

@@ -324,19 +324,12 @@ void fields(Archive& archive, Output& message) {
 struct Ended {
   static constexpr MessageType type = MessageType::ended;
   std::string nspace;
-  job::RankEnd end{};
+  std::vector<job::RankEnd> ends{};  ///< in the order in which the daemon has seen them
 };
 template <class Archive>
 void fields(Archive& archive, Ended& message) {
   archive(message.nspace);
-  auto& end = message.end;
-  archive(end.rank);
-  archive(end.wait_status);
-  archive(end.connected);
-  archive(end.finalized);
-  archive(end.after);
-  archive(end.written.out);
-  archive(end.written.error);
+  archive(message.ends);
 }
 
 /// A rank that was reported as ended without a connection had connected: PMIx_Init does not wait for the

@@ -176,8 +176,10 @@ bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const 
     }
     case channel::MessageType::ended: {
       const auto ended = channel::decode<report::Ended>(bytes);
-      if (ended && is_rank_of(ended->end.rank, from)) watcher_.on_ended(ended->end);
-      return ended.has_value();
+      if (!ended) return false;
+      for (const auto& end : ended->ends)
+        if (is_rank_of(end.rank, from)) watcher_.on_ended(end);
+      return true;
     }
     case channel::MessageType::connected_late: {
       const auto late = channel::decode<report::ConnectedLate>(bytes);

@@ -74,7 +74,7 @@ std::vector<std::string> one_of_each() {
       encode(report::Started{"j", {1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
       encode(report::Unreachable{{4, 5}, "line", "how"}),
       encode(report::Output{"j", Rank{9}, job::Stream::error, "bytes"}),
-      encode(report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}),
+      encode(report::Ended{"j", {{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}, {}}}),
       encode(report::ConnectedLate{"j", Rank{2}}),
       encode(report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}}),
       encode(report::InputUnwanted{"j"}),
@@ -119,9 +119,9 @@ TEST(Protocol, every_message_survives) {
   EXPECT_EQ(launch->launch_info, a_launch().launch_info);
   EXPECT_EQ(launch->input.rank, Rank{3});
   const auto ended = decode<report::Ended>(
-      encode(report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}));
+      encode(report::Ended{"j", {{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}, {}}}));
   ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->end.written.out, 1ULL << 40);
+  EXPECT_EQ(ended->ends.at(0).written.out, 1ULL << 40);
   EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{"j", {Rank{2}, -1, "why", {}}}))->request.status,
             -1);
   EXPECT_EQ(decode<report::Settled>(encode(report::Settled{"j", "/x"}))->other_pmix, "/x");
