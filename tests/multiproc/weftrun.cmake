@@ -159,6 +159,11 @@ foreach(name weftrun.ends weftrun.command_line weftrun.descriptors weftrun.fault
   set_tests_properties(multiproc.${name} PROPERTIES COST 20)
 endforeach()
 
+add_test(NAME multiproc.weftinfo.metrics COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/tool/metrics_test.py)
+set_tests_properties(multiproc.weftinfo.metrics PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT
+    "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTINFO=$<TARGET_FILE:weftinfo>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+
 add_test(NAME multiproc.weftrun.info COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/tool/weftinfo_test.py)
 set_tests_properties(multiproc.weftrun.info PROPERTIES LABELS multiproc TIMEOUT 600
   ENVIRONMENT
