@@ -132,7 +132,10 @@ void add_launch(Decoders& to) {
   add_order(to, "pulled", order::Pulled{pull, {"j", Rank{0}}, job::Stream::error, "bytes"});
   add_order(to, "pushed", order::Pushed{"k", {Rank{0}, Rank{2}}, "bytes", false});
   add_order(to, "pull_dropped", order::PullDropped{pull});
-  add_order(to, "settled", report::Settled{"j", "/b/libpmix.so.2"});
+  job::NodeStart start;
+  start.map = 7;
+  start.ranks = 2;
+  add_order(to, "settled", report::Settled{"j", "/b/libpmix.so.2", start});
   add_order(to, "find_places", order::FindPlaces{"j", 3, true});
   const job::Place place{Rank{1}, 17, job::Place::Phase::connected, "PMIx_Fence", "PMIx_Get", 9, "runs", 1};
   add_order(to, "places", report::PlacesHere{"j", 3, {{place}, {"#0 poll"}, "gdb: no"}});

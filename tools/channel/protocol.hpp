@@ -43,6 +43,7 @@
 #include "tools/job/ending.hpp"
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/job/node_start.hpp"
 #include "tools/job/place.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/job/spawn.hpp"
@@ -374,11 +375,13 @@ struct Settled {
   static constexpr MessageType type = MessageType::settled;
   std::string nspace;
   std::string other_pmix;  ///< another PMIx library that was opened on the node while ranks ran; empty: none
+  std::optional<job::NodeStart> start{};  ///< where the order has asked for it
 };
 template <class Archive>
 void fields(Archive& archive, Settled& message) {
   archive(message.nspace);
   archive(message.other_pmix);
+  archive(message.start);
 }
 
 /// All ranks of the node that are to stop somewhere for a debugger have, or have ended.

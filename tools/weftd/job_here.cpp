@@ -189,7 +189,10 @@ void JobHere::tell_ends() {
 }
 
 void JobHere::tell_settled() {
-  if (place_.has_launcher) send(channel::report::Settled{nspace_, ranks_.other_pmix()});
+  if (!place_.has_launcher) return;
+  channel::report::Settled report{nspace_, ranks_.other_pmix()};
+  if (ranks_.accounts()) report.start = ranks_.start_times();
+  send(report);
 }
 
 void JobHere::end_orphans() {

@@ -36,6 +36,8 @@ Options parse_options(std::vector<std::string> args) {
   grammar.add_flag("-s,--stats", options.stats,
                    "Print counters, too: gets, fences, messages and bytes; and memory by region");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document, counters included");
+  grammar.add_flag("--metrics", options.metrics,
+                   "Print metrics for Prometheus, in its text format; default: of all your launches here");
   grammar.add_flag("--settings", options.settings,
                    "Print every environment variable of Weft: value, default, source and meaning");
   grammar.add_flag("-V,--version", options.show_version, "Print the version and leave");
@@ -52,6 +54,8 @@ Options parse_options(std::vector<std::string> args) {
   if (!pid.empty()) options.pid = pid_in(pid);
   if (options.settings && (options.list || options.stats || options.pid))
     throw messages::usage("--settings goes with --json only: it asks no server");
+  if (options.metrics && (options.json || options.stats || options.list || options.settings))
+    throw messages::usage("--metrics is a form of its own; leave out the other options");
   if (options.list && options.pid) throw messages::usage("--list takes no process id");
   return options;
 }
