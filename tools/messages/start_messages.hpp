@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The account of a start (weftrun --report launch): how long each of its phases took, for people and for
-// programs. Pure functions (docs/design/account.md).
+// programs. Pure functions (docs/scale/account.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a rank was in its first calls, for a launcher that accounts for the start (docs/design/account.md).
+// When a rank was in its first calls, for a launcher that accounts for the start (docs/scale/account.md).
 // One cell for each local rank in the job's control area, or none where no launcher asks.
 //
 //   | init: begun, ended | fence: begun, ended | fetch: begun, ended |      nanoseconds; 0: not yet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process's PMIx server knows of the first calls of its ranks (docs/design/account.md).
+// What this process's PMIx server knows of the first calls of its ranks (docs/scale/account.md).
 #pragma once
 
 #include <pmix_common.h>
