@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "collectives/parts.hpp"
+
 namespace weft::collectives {
 
 Engine::Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options)
@@ -154,6 +156,7 @@ std::optional<Why> Engine::why_of(const Key& key) const {
 void Engine::start_phase(Collective& c, const Choice& choice) {
   c.choice = choice;
   c.schedule = schedule_for(choice, c.n(), c.me);
+  if (c.phase == 1) c.schedule = in_parts(std::move(c.schedule), c.lengths, options_.most_in_a_message);
   c.step = 0;
   c.step_is_sent = false;
   c.arrived.clear();

@@ -61,6 +61,8 @@ class Engine {
     std::uint16_t message_id = 1;       ///< of the mesh
     std::uint64_t most_at_once = 4096;  ///< bytes of one contribution
     std::uint64_t most_in_all = 0;      ///< bytes, of as many contributions as there are members
+    /// Bytes of contributions in one message, if it has several: less than the mesh takes at once.
+    std::uint64_t most_in_a_message = std::uint64_t{128} << 20;
     std::uint64_t most_early_bytes = std::uint64_t{4} << 30;  ///< of messages that this node is not ready for
     Rule rule{};
   };

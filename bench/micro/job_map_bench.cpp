@@ -82,8 +82,25 @@ void peers_elsewhere(benchmark::State& state) {
   }
 }
 
+/// range(0): nodes, range(1): from one rank to the next. What the map implies of a rank: of neighbours, and
+/// of one each time that no cache has.
+void reserved_key(benchmark::State& state) {
+  const auto nodes = static_cast<std::uint32_t>(state.range(0));
+  auto segment = make_segment();
+  const auto job = store::JobWriter::create(segment, read(compact_map(nodes)), {});
+  if (!job) std::abort();
+  std::uint32_t rank = 0;
+  for (auto _ : state) {
+    auto value = store::lookup(job->view(), rank, PMIX_NODEID, {}, {true, nodes / 2});
+    if (!value) state.SkipWithError("not found");
+    benchmark::DoNotOptimize(value);
+    rank = (rank + static_cast<std::uint32_t>(state.range(1))) % (nodes * ranks_a_node);
+  }
+}
+
 BENCHMARK(register_map)->Arg(1)->Arg(100)->Arg(10'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(peers_elsewhere)->Arg(100)->Arg(10'000);
+BENCHMARK(reserved_key)->ArgsProduct({{1, 100, 10'000}, {1, 7919}});
 
 }  // namespace
 }  // namespace weft::server

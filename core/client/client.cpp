@@ -68,6 +68,7 @@ std::string why_closed(int socket) {
 }  // namespace
 
 Result<Client::Started> Client::start() {
+  const auto begun = store::FirstCall::now();
   std::unique_ptr<Client> client(new Client);
   client->key_wait_ = key_wait();
   link::Identity identity;
@@ -85,6 +86,8 @@ Result<Client::Started> Client::start() {
       return fail(Errc::denied, "malformed environment");
     case link::Found::identity:
       if (auto ok = client->shake_hands(identity); !ok) return fail(ok.error());
+      if (auto* const start = client->job_.control.start; start != nullptr && start->init.begin(begun))
+        start->init.end();
       return Started{std::move(client), PMIX_SUCCESS};
   }
   client->become_singleton();
@@ -231,6 +234,8 @@ Result<void> Client::enter(std::uint64_t job) {
   auto& board = view->board();
   job_.control.ring = reinterpret_cast<shm::NoticeRing*>(memory + h.rings) + job_.local;
   job_.control.fetch = reinterpret_cast<store::FetchCell*>(memory + h.fetch_cells) + job_.local;
+  if (h.start_cells != 0)
+    job_.control.start = reinterpret_cast<store::StartCell*>(memory + h.start_cells) + job_.local;
   job_.control.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + h.dirty) + job_.local / 64;
   job_.control.dirty_bit = std::uint64_t{1} << (job_.local % 64);
   job_.control.doorbell = reinterpret_cast<shm::Doorbell*>(memory + h.doorbell);

@@ -7,11 +7,15 @@
 
 namespace weft::server {
 
+/// What a figure is: things that have happened since the start of the server, or how many there are now.
+enum class Measure : std::uint8_t { events, bytes, things_now, bytes_now };
+
 template <class Room>
 struct Counter {
   const char* name;  ///< as tools print it
-  const char* text;  ///< what it counts, from the start of the server
+  const char* text;  ///< what it counts
   std::uint64_t (*get)(Room&);
+  Measure measure = Measure::events;
 };
 
 }  // namespace weft::server

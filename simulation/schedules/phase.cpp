@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "collectives/engine.hpp"
+#include "collectives/parts.hpp"
 
 namespace weft::simulation {
 namespace {
@@ -30,9 +31,16 @@ std::vector<Phase> phases_of(const Collective& c) {
   const bool is_eager = c.bytes <= most_at_once;
   std::vector<Phase> out{
       phase_of(c.members, c.rule.exchange(c.members, 0, 0), length_bytes + (is_eager ? c.bytes : 0))};
-  if (!is_eager)
-    out.push_back(phase_of(c.members, c.rule.exchange(c.members, c.bytes * c.members, c.bytes),
-                           length_bytes + c.bytes));
+  if (!is_eager) {
+    const auto bytes = c.bytes * c.members;
+    out.push_back(phase_of(c.members, c.rule.exchange(c.members, bytes, c.bytes), length_bytes + c.bytes));
+    // Contributions of one length are divided alike everywhere, so a rotation stays one.
+    if (const auto most = collectives::Engine::Options{}.most_in_a_message; bytes > most)
+      out.back().schedule = [whole = std::move(out.back().schedule), most,
+                             lengths = std::vector<std::uint64_t>(c.members, c.bytes)](Index me) {
+        return collectives::in_parts(whole(me), lengths, most);
+      };
+  }
   return out;
 }
 

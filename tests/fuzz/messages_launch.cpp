@@ -112,7 +112,7 @@ void add_launch(Decoders& to) {
                             {{"libmpi.so.40", "/a/libpmix.so.2", "/b/libpmix.so.2", false, false}}});
   add_order(to, "unreachable", report::Unreachable{{4, 5}, "line", "how"});
   add_order(to, "output", report::Output{"j", Rank{9}, job::Stream::error, "bytes"});
-  add_order(to, "ended", report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}});
+  add_order(to, "ended", report::Ended{"j", {{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}, {}}});
   add_order(to, "connected_late", report::ConnectedLate{"j", Rank{2}});
   add_order(to, "held", report::HeldHere{"j", {job::StopPoint::app, "here", 3}});
   add_order(to, "aborted", report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}});
@@ -132,7 +132,10 @@ void add_launch(Decoders& to) {
   add_order(to, "pulled", order::Pulled{pull, {"j", Rank{0}}, job::Stream::error, "bytes"});
   add_order(to, "pushed", order::Pushed{"k", {Rank{0}, Rank{2}}, "bytes", false});
   add_order(to, "pull_dropped", order::PullDropped{pull});
-  add_order(to, "settled", report::Settled{"j", "/b/libpmix.so.2"});
+  job::NodeStart start;
+  start.map = 7;
+  start.ranks = 2;
+  add_order(to, "settled", report::Settled{"j", "/b/libpmix.so.2", start});
   add_order(to, "find_places", order::FindPlaces{"j", 3, true});
   const job::Place place{Rank{1}, 17, job::Place::Phase::connected, "PMIx_Fence", "PMIx_Get", 9, "runs", 1};
   add_order(to, "places", report::PlacesHere{"j", 3, {{place}, {"#0 poll"}, "gdb: no"}});

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   weft::test::add_process_set_programs(programs);
   weft::test::add_progress_programs(programs);
   weft::test::add_published_programs(programs);
+  weft::test::add_large_job_programs(programs);
   weft::test::add_realm_programs(programs);
   weft::test::add_segment_programs(programs);
   weft::test::add_set_fence_programs(programs);

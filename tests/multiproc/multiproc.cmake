@@ -43,6 +43,7 @@ add_executable(multiproc_test
   fence/host_fence_test.cpp
   tool/info_test.cpp
   data/keys_program.cpp
+  memory/large_job_test.cpp
   host/launch_fabric_test.cpp
   tool/launcher_test.cpp
   client/lifecycle_test.cpp
@@ -74,7 +75,8 @@ weft_compile_alone(
   group/loss/group_soak_programs.cpp
   group/loss/group_soak_test.cpp
   group/loss/uncalled_test.cpp
-  host/asks_programs.cpp)
+  host/asks_programs.cpp
+  memory/large_job_test.cpp)
 if(WEFT_UNITY_BATCH GREATER 20)
   set_target_properties(multiproc_test PROPERTIES UNITY_BUILD_BATCH_SIZE 20)
 endif()

@@ -17,7 +17,7 @@ endif()
 set(modules PYTHONPATH=${CMAKE_CURRENT_LIST_DIR}/harness)  # what the tests share
 
 foreach(test attack/forged attack/key job/descriptors job/ends job/folders job/input job/job job/nodes job/output job/signals job/stuck job/tools
-    launch/command_line launch/settings)
+    launch/account/account launch/command_line launch/settings)
   get_filename_component(part ${test} NAME)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/${test}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
@@ -158,6 +158,11 @@ foreach(name weftrun.ends weftrun.command_line weftrun.descriptors weftrun.fault
     memory.large_cards network_stranger second_user)
   set_tests_properties(multiproc.${name} PROPERTIES COST 20)
 endforeach()
+
+add_test(NAME multiproc.weftinfo.metrics COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/tool/metrics_test.py)
+set_tests_properties(multiproc.weftinfo.metrics PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT
+    "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTINFO=$<TARGET_FILE:weftinfo>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
 add_test(NAME multiproc.weftrun.info COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/tool/weftinfo_test.py)
 set_tests_properties(multiproc.weftrun.info PROPERTIES LABELS multiproc TIMEOUT 600

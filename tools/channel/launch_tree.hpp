@@ -45,6 +45,9 @@ class LaunchTree {
     return parent == 0 ? launcher_ : nodes_[parent - 1];
   }
 
+  /// The nodes that the message comes to by the tree.
+  std::size_t receivers() const noexcept { return nodes_.size(); }
+
  private:
   /// The launcher's is 0.
   std::optional<std::size_t> position_of(std::uint32_t self) const {

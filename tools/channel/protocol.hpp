@@ -43,6 +43,7 @@
 #include "tools/job/ending.hpp"
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/job/node_start.hpp"
 #include "tools/job/place.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/job/spawn.hpp"
@@ -324,19 +325,12 @@ void fields(Archive& archive, Output& message) {
 struct Ended {
   static constexpr MessageType type = MessageType::ended;
   std::string nspace;
-  job::RankEnd end{};
+  std::vector<job::RankEnd> ends{};  ///< in the order in which the daemon has seen them
 };
 template <class Archive>
 void fields(Archive& archive, Ended& message) {
   archive(message.nspace);
-  auto& end = message.end;
-  archive(end.rank);
-  archive(end.wait_status);
-  archive(end.connected);
-  archive(end.finalized);
-  archive(end.after);
-  archive(end.written.out);
-  archive(end.written.error);
+  archive(message.ends);
 }
 
 /// A rank that was reported as ended without a connection had connected: PMIx_Init does not wait for the
@@ -381,11 +375,13 @@ struct Settled {
   static constexpr MessageType type = MessageType::settled;
   std::string nspace;
   std::string other_pmix;  ///< another PMIx library that was opened on the node while ranks ran; empty: none
+  std::optional<job::NodeStart> start{};  ///< where the order has asked for it
 };
 template <class Archive>
 void fields(Archive& archive, Settled& message) {
   archive(message.nspace);
   archive(message.other_pmix);
+  archive(message.start);
 }
 
 /// All ranks of the node that are to stop somewhere for a debugger have, or have ended.

@@ -332,6 +332,7 @@ void Cluster::on_hello(const channel::report::Hello::Daemon& hello) {
   channel_.add_contact(hello.contact, [this, from](bool is_right) {
     if (!is_right) return mark_damaged(from);
     nodes_.step(from, NodeEvent::contact_taken);
+    watcher_.on_daemon_connected(from);
     tell_if_connected();
   });
 }

@@ -26,6 +26,7 @@ namespace weft::cluster {
 class ClusterWatcher {
  public:
   virtual ~ClusterWatcher() = default;
+  virtual void on_daemon_connected(std::uint32_t node) = 0;  ///< orders reach it
   virtual void on_all_connected() = 0;  ///< each daemon has reported: jobs can be launched
   virtual void on_agent_line(const std::string& line) = 0;  ///< of an agent, or of a daemon's standard error
   virtual void on_detail(const std::string& text) = 0;      ///< for --verbose

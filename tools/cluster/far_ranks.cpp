@@ -37,7 +37,10 @@ void FarRanks::launch(channel::order::Launch launch, const std::function<void()>
   unaware_ = witnesses_;
   launch.witnesses.assign(witnesses_.begin(), witnesses_.end());
   const channel::LaunchTree tree(job_nodes(), launcher_, launch.witnesses);
-  for (const auto child : tree.children_of(launcher_)) channel_.send({child}, launch);
+  const auto bytes = channel::encode(launch);
+  order_bytes_ = std::uint64_t{bytes.size()} * tree.receivers();
+  for (const auto child : tree.children_of(launcher_))
+    channel_.send({child}, channel::MessageType::launch, bytes);
   ready();
 }
 
@@ -176,8 +179,10 @@ bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const 
     }
     case channel::MessageType::ended: {
       const auto ended = channel::decode<report::Ended>(bytes);
-      if (ended && is_rank_of(ended->end.rank, from)) watcher_.on_ended(ended->end);
-      return ended.has_value();
+      if (!ended) return false;
+      for (const auto& end : ended->ends)
+        if (is_rank_of(end.rank, from)) watcher_.on_ended(end);
+      return true;
     }
     case channel::MessageType::connected_late: {
       const auto late = channel::decode<report::ConnectedLate>(bytes);
@@ -206,6 +211,7 @@ bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const 
       const auto settled = channel::decode<report::Settled>(bytes);
       if (!settled) return false;
       if (!settled->other_pmix.empty()) watcher_.on_other_pmix(from, settled->other_pmix);
+      if (settled->start && has_ranks_on(from)) watcher_.on_start_times(from, *settled->start);
       settle(from);
       return true;
     }

@@ -40,6 +40,8 @@ class FarRanksWatcher {
   virtual void on_node_settled(std::uint32_t node) = 0;
   /// Before on_node_settled(): the file of another PMIx library was opened there while ranks ran.
   virtual void on_other_pmix(std::uint32_t node, const std::string& file) = 0;
+  /// Before on_node_settled(), where the order has asked for it.
+  virtual void on_start_times(std::uint32_t node, const job::NodeStart& start) = 0;
   /// Once a node, before on_node_settled(): it is lost with all its ranks. line: for the user; empty: printed
   /// with another node already.
   virtual void on_node_lost(std::uint32_t node, const std::string& line) = 0;
@@ -86,6 +88,8 @@ class FarRanks {
   bool is_canceled() const noexcept { return is_canceled_; }
   bool is_launched() const noexcept { return is_launched_; }
   std::size_t started() const noexcept { return started_; }  ///< nodes
+  /// Of the order on its way down the tree: a copy for each node.
+  std::uint64_t order_bytes() const noexcept { return order_bytes_; }
   bool has_started(std::uint32_t node) const { return nodes_here_[node].is_started; }
   bool has_settled(std::uint32_t node) const { return nodes_here_[node].is_settled; }
   /// Once it is launched: all nodes know it that are to know it, or are lost.
@@ -136,6 +140,7 @@ class FarRanks {
   std::map<std::uint64_t, PlaceQuestion> questions_;  ///< by number
   std::uint64_t last_question_ = 0;
   std::size_t started_ = 0;
+  std::uint64_t order_bytes_ = 0;
   bool is_launched_ = false, is_canceled_ = false;
   bool is_over_ = false;  ///< the daemons forget it: no order follows
 };

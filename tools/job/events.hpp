@@ -26,6 +26,11 @@ struct RankEnd {
   /// Of a rank of another node, by its end: a line about that end is printed after them.
   WrittenBytes written{};
 };
+template <class Archive>
+void fields(Archive& archive, RankEnd& end) {
+  archive(end.rank, end.wait_status, end.connected, end.finalized, end.after);
+  archive(end.written.out, end.written.error);
+}
 
 /// A rank called PMIx_Abort.
 struct AbortRequest {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <iterator>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "tools/messages/stop.hpp"
 #include "tools/node/folders/remove_tree.hpp"
 #include "tools/node/folders/shared_files.hpp"
+#include "tools/node/places/server_start.hpp"
 #include "tools/node/program/program.hpp"
 #include "tools/placement/mapping.hpp"
 #include "tools/placement/processor_lists.hpp"
@@ -41,6 +43,25 @@ int exit_code_for_start(int error) noexcept {
   return is_program ? exit_status::not_executable : exit_status::own_failure;
 }
 
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t microseconds(Clock::duration time) {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+}
+
+/// Adds how long it has lived.
+class Stopwatch {
+ public:
+  explicit Stopwatch(job::NodeStart::Microseconds& to) : to_(to) {}
+  ~Stopwatch() { to_ = to_.value_or(0) + microseconds(Clock::now() - begun_); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  job::NodeStart::Microseconds& to_;
+  const Clock::time_point begun_ = Clock::now();
+};
+
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> list;
   for (const auto& word : words) list.push_back(const_cast<char*>(word.c_str()));  // execve writes to none
@@ -65,6 +86,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
   map.slots = launch.slots;
   map.session = launch.session;
   map.universe = launch.universe;
+  map.accounts = launch.accounts;
   map.is_recoverable = launch.is_recoverable;
   map.parent = launch.parent;
   map.attacher = launch.attacher;
@@ -85,6 +107,7 @@ LocalRanks::~LocalRanks() {
 
 void LocalRanks::plan(const channel::order::Launch& launch, const placement::RankTable& table,
                       std::vector<std::string>& notes) {
+  const Stopwatch watch(start_times_.map);
   map_ = map_of(launch, table, home_.node);
   const auto ranks = table.ranks_on(home_.node);
   ranks_.assign(ranks.begin(), ranks.end());
@@ -180,6 +203,7 @@ void LocalRanks::plan_app(std::size_t number, const std::string& library_path, j
 }
 
 void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
+  const Stopwatch watch(start_times_.map);
   host::Namespace::Events events;
   // On threads of the library; the job may be gone when the loop comes to it.
   events.abort = [this, weak = std::weak_ptr(is_here_)](job::AbortRequest request) {
@@ -209,6 +233,15 @@ void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
 }
 
 std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams(Rank)>& connect) {
+  const Stopwatch watch(start_times_.spawn);
+  start_times_.ranks = static_cast<std::uint32_t>(ranks_.size());
+  const auto failure = start_all(connect);
+  if (!failure)
+    all_started_ = static_cast<std::uint64_t>(Clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+  return failure;
+}
+
+std::optional<LocalRanks::Failure> LocalRanks::start_all(const std::function<Streams(Rank)>& connect) {
   const unsigned long descriptor_limit = home_.limit.raise();
   // After all programs have been looked at, which opens their libraries.
   if (may_lose_library_)
@@ -334,10 +367,23 @@ void LocalRanks::settle_if_over() {
   // A rank may have ended right after PMIx_Init, before the library has reported its connection.
   const auto settled = [this, weak = std::weak_ptr(is_here_)] {
     asio::post(loop_, [this, weak] {
-      if (weak.lock()) events_.settled();
+      if (weak.lock()) tell_settled();
     });
   };
   if (!namespace_->await_late_connections(settled)) settled();
+}
+
+/// The server's answer comes on a thread of the library, perhaps when this object is gone.
+void LocalRanks::tell_settled() {
+  if (!accounts()) return events_.settled();
+  ask_server_start(map_.nspace,
+                   [this, &loop = loop_, weak = std::weak_ptr(is_here_)](const ServerStart& said) {
+                     asio::post(loop, [this, weak, said] {
+                       if (!weak.lock()) return;
+                       add_to(start_times_, said, all_started_);
+                       events_.settled();
+                     });
+                   });
 }
 
 std::vector<PlaceSearch::Process> LocalRanks::running_processes() const {

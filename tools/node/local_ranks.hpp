@@ -17,6 +17,7 @@
 #include "tools/host/server.hpp"
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/job/node_start.hpp"
 #include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/node/descriptor_limit.hpp"
@@ -98,6 +99,9 @@ class LocalRanks {
   /// The process manager that each app looks for, as this node's files tell.
   const std::vector<job::Interface>& interfaces() const noexcept { return interfaces_; }
   std::vector<std::string> bindings() const;  ///< a line for each rank
+  /// How long the start took here; with what ranks did once settled() has come, where the order asks for it.
+  const job::NodeStart& start_times() const noexcept { return start_times_; }
+  bool accounts() const noexcept { return map_.accounts; }
   /// Another PMIx library that was opened on this node while ranks ran; empty: none.
   std::string other_pmix() { return libraries_ ? libraries_->opened() : std::string(); }
   /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have
@@ -116,6 +120,8 @@ class LocalRanks {
                                   unsigned long descriptor_limit);
   RankIdentity identity_of(std::size_t index_here) const;
   messages::Where where(job::Rank rank) const;
+  std::optional<Failure> start_all(const std::function<Streams(job::Rank)>& connect);
+  void tell_settled();
   bool stops_at(job::StopPoint point, job::Rank rank) const {
     return map_.apps[map_.app_of(rank)].stops.at(point).includes(rank);
   }
@@ -146,6 +152,8 @@ class LocalRanks {
   HeldRanks held_;
   std::set<job::Rank> stopped_;  ///< before their first instruction, and not released
   bool is_settling_ = false;
+  job::NodeStart start_times_;
+  std::uint64_t all_started_ = 0;  ///< as add_to() has it
   const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };
 

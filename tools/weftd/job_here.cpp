@@ -49,6 +49,7 @@ JobHere::~JobHere() {
 
 template <class Report>
 void JobHere::send(const Report& report, channel::ServerChannel::Done done) {
+  tell_ends();
   place_.channel.send({place_.launcher}, report, std::move(done));
 }
 
@@ -173,13 +174,25 @@ void JobHere::on_rank_ended(const job::RankEnd& ended) {
   // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would
   // hide the reason.
   if (!place_.has_launcher) return;
-  channel::report::Ended report{nspace_, ended};
-  report.end.written = output_pipes_.written_bytes(ended.rank);
-  send(report);
+  ends_.push_back(ended);
+  ends_.back().written = output_pipes_.written_bytes(ended.rank);
+  if (ends_.size() == 1)
+    asio::post(place_.loop, [self = weak_self_.get()] {
+      if (auto* job = self()) job->tell_ends();
+    });
+}
+
+/// Those that the loop has seen in one turn go in one message.
+void JobHere::tell_ends() {
+  if (ends_.empty()) return;
+  place_.channel.send({place_.launcher}, channel::report::Ended{nspace_, std::exchange(ends_, {})}, {});
 }
 
 void JobHere::tell_settled() {
-  if (place_.has_launcher) send(channel::report::Settled{nspace_, ranks_.other_pmix()});
+  if (!place_.has_launcher) return;
+  channel::report::Settled report{nspace_, ranks_.other_pmix()};
+  if (ranks_.accounts()) report.start = ranks_.start_times();
+  send(report);
 }
 
 void JobHere::end_orphans() {

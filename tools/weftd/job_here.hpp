@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/threads/weak_self.hpp"
 #include "tools/channel/launch_order.hpp"
 #include "tools/channel/server_channel.hpp"
 #include "tools/host/server.hpp"
@@ -64,6 +65,7 @@ class JobHere final : io::Sink {
   void close_input();
   void end_orphans();
   void on_rank_ended(const job::RankEnd& ended);
+  void tell_ends();
   /// What ranks write goes to the launcher.
   void write(const io::Flow& flow, std::string bytes, io::Written written) override;
   template <class Report>
@@ -80,7 +82,9 @@ class JobHere final : io::Sink {
   const channel::order::Launch* launch_ = nullptr;  ///< in launch()
   std::optional<messages::Stop> refusal_;
   bool is_launched_ = false;
+  std::vector<job::RankEnd> ends_;  ///< that the launcher has not been told of
   std::vector<channel::Reply> gone_;
+  const base::WeakSelf<JobHere> weak_self_{this};
 };
 
 }  // namespace weft::weftd

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "tools/weftinfo/messages.hpp"
+#include "tools/weftinfo/metrics.hpp"
 #include "tools/weftinfo/options.hpp"
 #include "tools/weftinfo/settings.hpp"
 #include "tools/weftinfo/text.hpp"
@@ -21,7 +22,20 @@ int print(const std::string& text) {
 
 int show(const Cluster& cluster, const Options& options) {
   if (options.json) return print(json_of(cluster));
+  if (options.memory) return print(memory_of(cluster));
   return print(text_of(cluster) + (options.stats ? counters_of(cluster) + memory_of(cluster) : ""));
+}
+
+/// Without a process id: of all launches. One that ends meanwhile, or is stopped, is left out.
+int show_metrics(const Options& options) {
+  if (options.pid) return print(metrics_of({ask_cluster(*options.pid)}));
+  std::vector<Cluster> clusters;
+  for (const auto& listed : list_clusters()) try {
+      clusters.push_back(ask_cluster(listed.pid));
+    } catch (const Stop&) {
+      continue;
+    }
+  return print(metrics_of(clusters));
 }
 
 const char* variable(const char* name) {
@@ -40,6 +54,7 @@ int run(int argc, char** argv) {
   if (options.show_version)
     return print(fmt::format("weftinfo {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
   if (options.settings) return show_settings(options);
+  if (options.metrics) return show_metrics(options);
   if (options.pid) return show(ask_cluster(*options.pid), options);
   const auto clusters = list_clusters();
   if (options.list && options.json) return print(json_of(clusters));

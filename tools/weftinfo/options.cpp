@@ -35,7 +35,10 @@ Options parse_options(std::vector<std::string> args) {
   grammar.add_flag("-l,--list", options.list, "Only list your launches on this machine");
   grammar.add_flag("-s,--stats", options.stats,
                    "Print counters, too: gets, fences, messages and bytes; and memory by region");
+  grammar.add_flag("--memory", options.memory, "Print what takes memory on each node, and nothing else");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document, counters included");
+  grammar.add_flag("--metrics", options.metrics,
+                   "Print metrics for Prometheus, in its text format; default: of all your launches here");
   grammar.add_flag("--settings", options.settings,
                    "Print every environment variable of Weft: value, default, source and meaning");
   grammar.add_flag("-V,--version", options.show_version, "Print the version and leave");
@@ -50,8 +53,12 @@ Options parse_options(std::vector<std::string> args) {
     throw messages::usage(error.what());
   }
   if (!pid.empty()) options.pid = pid_in(pid);
-  if (options.settings && (options.list || options.stats || options.pid))
+  if (options.settings && (options.list || options.stats || options.memory || options.pid))
     throw messages::usage("--settings goes with --json only: it asks no server");
+  if (options.metrics && (options.json || options.stats || options.memory || options.list || options.settings))
+    throw messages::usage("--metrics is a form of its own; leave out the other options");
+  if (options.memory && (options.json || options.stats || options.list))
+    throw messages::usage("--memory is printed alone; --stats and --json have it, too");
   if (options.list && options.pid) throw messages::usage("--list takes no process id");
   return options;
 }

@@ -143,6 +143,16 @@ std::string Cluster::host_of(std::uint32_t number) const {
   return found == nullptr || found->host.empty() ? fmt::format("node {}", number) : found->host;
 }
 
+const std::string& Cluster::counter_text(std::size_t at) const {
+  return at < counter_texts.size() ? counter_texts[at] : counter_names[at];
+}
+
+Measure Cluster::counter_measure(std::size_t at) const {
+  const auto number = at < counter_measures.size() ? counter_measures[at] : 0;
+  return number <= static_cast<std::uint32_t>(Measure::bytes_now) ? static_cast<Measure>(number)
+                                                                  : Measure::events;
+}
+
 std::optional<Cluster> read_cluster(const pmix_value_t& value) {
   const Reader in(&value);
   if (!in.is_list() || !in.at("weft.nodes").is_list()) return std::nullopt;
@@ -151,6 +161,8 @@ std::optional<Cluster> read_cluster(const pmix_value_t& value) {
   out.asked = in.at(PMIX_SERVER_RANK).small();
   out.size = in.at(PMIX_NUM_NODES).small();
   out.counter_names = in.at("weft.counter.names").each([](const Reader& name) { return name.text(); });
+  out.counter_texts = in.at("weft.counter.texts").each([](const Reader& text) { return text.text(); });
+  out.counter_measures = in.at("weft.counter.measures").numbers();
   out.nodes = in.at("weft.nodes").each(read_node);
   out.jobs = in.at("weft.jobs").each(read_job);
   out.fences = in.at("weft.fences").each(read_fence);

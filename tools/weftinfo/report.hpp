@@ -14,6 +14,10 @@ namespace weft::weftinfo {
 
 /// Numbers of ranks: not yet in PMIx_Init, in the job, finalized, gone without finalize.
 using States = std::array<std::uint32_t, 4>;
+inline constexpr std::array<const char*, 4> state_names{"starting", "connected", "finalized", "gone"};
+
+/// What a counter is, as the servers number it: things that have happened, or how many there are now.
+enum class Measure : std::uint8_t { events, bytes, things_now, bytes_now };
 
 /// A published name, without its value.
 struct Name {
@@ -94,9 +98,14 @@ struct Cluster {
   std::vector<Job> jobs;
   std::vector<Fence> fences;
   std::vector<Group> groups{}, sets{};
+  std::vector<std::string> counter_texts{};       ///< what each counter counts
+  std::vector<std::uint32_t> counter_measures{};  ///< the Measure of each
 
   const Node* node(std::uint32_t number) const;
   std::string host_of(std::uint32_t number) const;
+  /// Of the counter at that place; of one that the server has not described: its name, events.
+  const std::string& counter_text(std::size_t at) const;
+  Measure counter_measure(std::size_t at) const;
 };
 
 /// "session", "namespace"; of a number that the Standard does not have: empty.

@@ -2,7 +2,6 @@
 #include "tools/messages/json.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "tools/weftinfo/text.hpp"
 
@@ -10,8 +9,6 @@ namespace weft::weftinfo {
 namespace {
 
 using weft::messages::Json;
-
-constexpr std::array<const char*, 4> state_names{"starting", "connected", "finalized", "gone"};
 
 void write(Json& out, const States& states) {
   out.key("ranks").object();

@@ -3,6 +3,7 @@
 #include <pmix.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -99,6 +100,7 @@ int serve(const Options& options, const service::ReadyPipe& ready) {
 }
 
 int run(int argc, char** argv) {
+  const auto begun = std::chrono::steady_clock::now();
   Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc));
   if (!options.help.empty()) return print(options.help);
   if (options.show_version) {
@@ -121,6 +123,7 @@ int run(int argc, char** argv) {
   if (options.dry_run) return print(text);
   (void)std::fputs(text.c_str(), stderr);
   check_shared_processors(plan, options);
+  options.planning_time = std::chrono::steady_clock::now() - begun;
   return run_launcher([&](const std::string& transport) {
     return std::make_unique<Launcher>(spawner, options, plan, WEFT_VERSION, transport);
   });

@@ -77,6 +77,7 @@ Reply reply_of(const Result<link::Frame>& frame) {
 
 void Fences::attach(const JobBoards& boards, store::Board& board, std::uint32_t local) {
   job_ = boards.job;
+  if (boards.control->start != nullptr) first_ = &boards.control->start->fence;
   job_fence_ = std::make_shared<BoardFence>(
       BoardFence::Place{.board = &board, .me = local, .next = board.open_generation()}, *boards.control,
       wait_policy(job_, board, job_.header().nodes > 1, 0), connection_);
@@ -132,6 +133,7 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
   ForHost for_host;
   if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
   if (how.needs_host && !is_by_host(procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
+  const store::FirstCallScope first(first_);
   const auto call = FenceCall{procs, nprocs, infos, ninfo, how.wants, for_host.get()};
   std::future<pmix_status_t> ended;
   const auto promised = [&] {
@@ -161,6 +163,11 @@ pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, 
   ForHost for_host;
   if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
   if (how.needs_host && !is_by_host(procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
+  if (first_ != nullptr && first_->begin())
+    done = [first = first_, done = std::move(done)](pmix_status_t status) {
+      first->end();
+      done(status);
+    };
   const bool whole = whole_job(procs, nprocs);
   if (is_alone_) {
     if (!whole) return PMIX_ERR_UNREACH;

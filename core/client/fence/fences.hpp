@@ -66,6 +66,7 @@ class Fences {
   store::JobView job_;
   std::shared_ptr<BoardFence> job_fence_;
   std::unique_ptr<SetFences> set_fences_;
+  store::FirstCall* first_ = nullptr;  ///< null: no launcher accounts for the start
 };
 
 }  // namespace weft::client

@@ -199,12 +199,19 @@ pmix_status_t Gets::ask_server(const Error& why, const pmix_proc_t& proc, std::s
   const auto step = step_after(why, proc, key, how);
   if (!step) return data::to_status(why);
   if (is_end(*step)) return status_of(*step);
+  const store::FirstCallScope first(first_fetch_of(proc, key));
   if (*step == GetStep::ask && !store::is_reserved(key) && has_fetch_cell_for(proc, how))
     if (const auto status = get_by_fetch(proc, key, how, found)) return *status;
   auto directives = directives_for_server(infos, ninfo);
   if (!directives) return data::to_status(directives.error());
   const link::Get message{proc, std::string(key), std::move(*directives)};
   return ask_value(connection_, message, found);
+}
+
+/// Null: this Get is none of another node's card, or no launcher accounts for the start.
+store::FirstCall* Gets::first_fetch_of(const pmix_proc_t& proc, std::string_view key) const {
+  auto* const start = job_.control.start;
+  return start != nullptr && !store::is_reserved(key) && lives_elsewhere(proc) ? &start->fetch : nullptr;
 }
 
 /// The step after look_up() has failed with `why`. Nothing: `why` is no miss, and ends the Get.
@@ -235,7 +242,12 @@ void Gets::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos
     auto directives = directives_for_server(shared->data(), shared->size());
     if (!directives) return done(data::to_status(directives.error()), {});
     const link::Get message{proc, key, std::move(*directives)};
-    request_value(connection_, message, done);
+    auto* const first = first_fetch_of(proc, key);
+    if (first == nullptr || !first->begin()) return request_value(connection_, message, done);
+    request_value(connection_, message, [first, done](pmix_status_t status, data::Value found) {
+      first->end();
+      done(status, std::move(found));
+    });
   });
 }
 

@@ -81,6 +81,7 @@ class Gets {
   bool has_fetch_cell_for(const pmix_proc_t& proc, const store::GetDirectives& how) const;
   std::optional<std::int32_t> request_card(std::uint32_t rank, store::RemoteCards::Link seen,
                                            store::FetchCell::Until until);
+  store::FirstCall* first_fetch_of(const pmix_proc_t& proc, std::string_view key) const;
   std::optional<pmix_status_t> get_by_fetch(const pmix_proc_t& proc, std::string_view key,
                                             const store::GetDirectives& how, data::Value& found);
 

@@ -106,7 +106,8 @@ inline constexpr Counter<Modex> modex_counters[] = {
      [](Modex& modex) { return modex.counters().fetches; }},
     {"modex.gets", "reads of another node's memory for them",
      [](Modex& modex) { return modex.counters().reads; }},
-    {"modex.bytes", "bytes that these asked for", [](Modex& modex) { return modex.counters().bytes_read; }},
+    {"modex.bytes", "bytes that these asked for", [](Modex& modex) { return modex.counters().bytes_read; },
+     Measure::bytes},
     {"modex.requests", "requests to other servers, where a read alone did not do",
      [](Modex& modex) { return modex.counters().requests; }},
 };

@@ -145,7 +145,7 @@ inline constexpr Counter<Fences> fence_counters[] = {
     {"fences.by_message", "fences that a client entered by a message and not at a board",
      [](Fences& fences) { return fences.counters().by_message; }},
     {"boards.in_use", "sets that are not a whole job and have a board now",
-     [](Fences& fences) { return fences.counters().boards; }},
+     [](Fences& fences) { return fences.counters().boards; }, Measure::things_now},
     {"boards.refused", "sets that found no board free",
      [](Fences& fences) { return fences.counters().no_board; }},
 };

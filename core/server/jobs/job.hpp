@@ -37,6 +37,7 @@ struct Job {
   std::optional<uid_t> memory_user{};      ///< whose ranks write its clients' memory: the first that came
   std::uint64_t info_at_registration = 0;  ///< where the keys begin that were added later
   std::vector<NodeNumber> nodes;           ///< that have ranks of it, ascending
+  std::uint64_t first_fence_bytes = 0;     ///< that this node gave to the first fence of the whole job
 
   std::set<std::uint32_t>
       unkept;  ///< ranks of other nodes whose cards the segment has no room for, all or the last of them

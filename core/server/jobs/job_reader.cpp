@@ -80,6 +80,10 @@ Result<void> JobReader::job_level(const pmix_info_t& info, int depth) {
     has_data_ = !data::is_true(info.value);
     return {};
   }
+  if (key == "weft.start") {
+    spec_.has_start_cells = data::is_true(info.value);
+    return {};
+  }
   if (key == PMIX_NODE_MAP)
     ok = take_nodes(info);
   else if (key == PMIX_PROC_MAP)

@@ -129,11 +129,11 @@ class Published {
 
 inline constexpr Counter<Published> published_counters[] = {
     {"published.names", "published names that this server keeps now",
-     [](Published& published) { return std::uint64_t{published.names()}; }},
+     [](Published& published) { return std::uint64_t{published.names()}; }, Measure::things_now},
     {"published.bytes", "their bytes",
-     [](Published& published) { return std::uint64_t{published.kept().bytes()}; }},
+     [](Published& published) { return std::uint64_t{published.kept().bytes()}; }, Measure::bytes_now},
     {"published.waiting", "lookups of processes of this node that wait for a name now",
-     [](Published& published) { return std::uint64_t{published.waiting()}; }},
+     [](Published& published) { return std::uint64_t{published.waiting()}; }, Measure::things_now},
 };
 
 }  // namespace weft::server

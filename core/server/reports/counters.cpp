@@ -27,7 +27,7 @@ std::vector<Count> counts_of(const CountedRooms& rooms) {
   std::vector<Count> out;
   each_table(rooms, [&](const auto& table, auto* room) {
     for (const auto& counter : table)
-      out.push_back({counter.name, counter.text, room == nullptr ? 0 : counter.get(*room)});
+      out.push_back({counter.name, counter.text, room == nullptr ? 0 : counter.get(*room), counter.measure});
   });
   return out;
 }

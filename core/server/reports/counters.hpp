@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/server/counter.hpp"
+
 namespace weft::server {
 
 class CardExchange;
@@ -28,6 +30,7 @@ struct Count {
   const char* name;
   const char* text;
   std::uint64_t value;
+  Measure measure;
 };
 
 std::vector<Count> counts_of(const CountedRooms& rooms);

@@ -11,6 +11,7 @@
 #include "core/data/names/directive.hpp"
 #include "core/data/types/array.hpp"
 #include "core/link/servers.hpp"
+#include "core/server/reports/start/start_times.hpp"
 
 namespace weft::server {
 namespace {
@@ -44,6 +45,7 @@ constexpr std::array known_keys = {
     Known{PMIX_CLIENT_AVG_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
     Known{report_key, PMIX_QUERY_LOCAL_ONLY},
     Known{calls_key, PMIX_NSPACE},
+    Known{start_key, PMIX_NSPACE},
     Known{HostAttributes::query_key, ""},
 };
 constexpr std::string_view realm_qualifiers =
@@ -201,6 +203,7 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   const bool is_elsewhere = job == nullptr && needs_table(key, scope) && !rows_of(scope, gathered).empty();
   if (job == nullptr && !is_elsewhere) return fail(Errc::not_found, "no such namespace");
   if (key == calls_key) return to_value(calls_.here(*job));
+  if (key == start_key) return to_value(start_times_of(*job));
   if (key == PMIX_QUERY_LOCAL_PROC_TABLE) return table(scope, processes_.here(*job));
   if (key == PMIX_QUERY_PROC_TABLE) return table(scope, rows_of(scope, gathered));
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope, gathered);

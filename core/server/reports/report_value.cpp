@@ -177,11 +177,16 @@ Value to_value(const FenceReport& fence) {
 
 Result<data::Value> to_value(const ClusterReport& report) {
   try {
-    Infos out, nodes, jobs, fences, names, groups, sets;
+    Infos out, nodes, jobs, fences, names, texts, groups, sets;
+    std::vector<std::uint32_t> measures;
     for (const auto& node : report.nodes) nodes.add("weft.node", to_value(node));
     for (const auto& job : report.jobs) jobs.add("weft.job", to_value(job));
     for (const auto& fence : report.fences) fences.add("weft.fence", to_value(fence));
-    for (const auto& count : counts_of({})) names.add("weft.counter", Value::of(count.name));
+    for (const auto& count : counts_of({})) {
+      names.add("weft.counter", Value::of(count.name));
+      texts.add("weft.counter", Value::of(count.text));
+      measures.push_back(static_cast<std::uint32_t>(count.measure));
+    }
     for (const auto& group : report.groups) groups.add("weft.group", to_value(group, PMIX_GROUP_ID));
     for (const auto& set : report.sets) sets.add("weft.set", to_value(set, PMIX_PSET_NAME));
     out.add(PMIX_SERVER_NSPACE, text(report.nspace));
@@ -193,6 +198,8 @@ Result<data::Value> to_value(const ClusterReport& report) {
     out.add("weft.groups", array(groups));
     out.add("weft.sets", array(sets));
     out.add("weft.counter.names", array(names));
+    out.add("weft.counter.texts", array(texts));
+    out.add("weft.counter.measures", numbers(PMIX_UINT32, measures));
     return array(out);
   } catch (const std::bad_alloc&) {
     return fail(Errc::no_memory, "the report");

@@ -167,12 +167,15 @@ Layout::Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_byte
   Plan theirs(0);
   const std::uint64_t rings_at = aligned(Board::footprint(locals));
   const std::uint64_t cells_at = aligned(rings_at + std::uint64_t{locals} * sizeof(shm::NoticeRing));
-  const std::uint64_t dirty_at = cells_at + std::uint64_t{locals} * sizeof(FetchCell);
+  const std::uint64_t starts_at = cells_at + std::uint64_t{locals} * sizeof(FetchCell);
+  const std::uint64_t dirty_at =
+      starts_at + (spec.has_start_cells ? std::uint64_t{locals} * sizeof(StartCell) : 0);
   const std::uint64_t doorbell_at = aligned(dirty_at + (locals + 63) / 64 * 8);
   h.control_area = theirs.area(doorbell_at + sizeof(shm::Doorbell));
   h.board = h.control_area.offset;
   h.rings = h.control_area.offset + rings_at;
   h.fetch_cells = h.control_area.offset + cells_at;
+  h.start_cells = spec.has_start_cells ? h.control_area.offset + starts_at : 0;
   h.dirty = h.control_area.offset + dirty_at;
   h.doorbell = h.control_area.offset + doorbell_at;
   h.card_area = theirs.area(std::uint64_t{shm::page_bytes} * locals);
@@ -273,6 +276,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   job.ranks_ = reinterpret_cast<RankEntry*>(server + h.rank_area.offset);
   job.rings_ = reinterpret_cast<shm::NoticeRing*>(clients + h.rings);
   job.fetch_cells_ = reinterpret_cast<FetchCell*>(clients + h.fetch_cells);
+  if (h.start_cells != 0) job.start_cells_ = reinterpret_cast<StartCell*>(clients + h.start_cells);
   job.dirty_ = reinterpret_cast<std::atomic<std::uint64_t>*>(clients + h.dirty);
   job.doorbell_ = reinterpret_cast<shm::Doorbell*>(clients + h.doorbell);
   job.info_ = KeyedLog(server + h.info_area.offset, h.info_capacity, h.info_buckets);

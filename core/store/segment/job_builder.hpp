@@ -38,6 +38,7 @@ struct JobSpec {
   std::vector<std::string> node_names;     ///< by node; may be fewer than nodes, and empty
   std::vector<KeySpec> keys;
   std::optional<CardKey> card_key;  ///< none: a hash without a key is check enough
+  bool has_start_cells = false;     ///< a launcher accounts for the start
 };
 
 struct Limits {
@@ -84,6 +85,10 @@ class JobWriter {
   /// local: below local_capacity. word: below (local_capacity + 63) / 64.
   shm::NoticeRing& ring(std::uint32_t local) noexcept { return rings_[local]; }
   FetchCell& fetch_cell(std::uint32_t local) const noexcept { return fetch_cells_[local]; }
+  /// Null: no launcher accounts for the start.
+  const StartCell* start_cell(std::uint32_t local) const noexcept {
+    return start_cells_ == nullptr ? nullptr : start_cells_ + local;
+  }
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept { return dirty_[word]; }
   shm::Doorbell& doorbell() noexcept { return *doorbell_; }
 
@@ -102,6 +107,7 @@ class JobWriter {
   RankEntry* ranks_ = nullptr;
   shm::NoticeRing* rings_ = nullptr;
   FetchCell* fetch_cells_ = nullptr;
+  const StartCell* start_cells_ = nullptr;
   std::atomic<std::uint64_t>* dirty_ = nullptr;
   shm::Doorbell* doorbell_ = nullptr;
   KeyedLog info_;

@@ -12,7 +12,7 @@
 // | info: KeyedLog     | server's | server            | all                        | keyed_log.hpp                         |
 // | remote: RemoteCards| server's | server            | all                        | remote_cards.hpp                      |
 // | locals: Local[]    | server's | server            | all                        | atomics, see Local                    |
-// | control            | clients' | local clients     | the job's ranks here       | board.hpp, fetch_cell.hpp, NoticeRing, Doorbell |
+// | control            | clients' | local clients     | the job's ranks here       | board.hpp, fetch_cell.hpp, start_cell.hpp, NoticeRing, Doorbell |
 // | card of a local    | clients' | that client       | the same, other nodes by reads | keyed_log.hpp |
 //
 // A client has its own job's memory and no other: of the cards of another job on this node it asks the
@@ -39,6 +39,7 @@
 #include "core/store/cards/fetch_cell.hpp"
 #include "core/store/cards/keyed_log.hpp"
 #include "core/store/cards/remote_cards.hpp"
+#include "core/store/segment/start_cell.hpp"
 #include "transport/shm/doorbell.hpp"
 #include "transport/shm/notice_ring.hpp"
 #include "transport/shm/segment.hpp"
@@ -46,8 +47,8 @@
 namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, GroupLedger, FetchCell,
-/// NoticeRing, Doorbell or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 12;
+/// StartCell, NoticeRing, Doorbell or the value encoding changes shape.
+inline constexpr std::uint32_t layout_version = 13;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 /// Boards of sets that are not a whole job, and of sets that make groups: slots of one size.
@@ -145,6 +146,7 @@ struct JobHeader {
   std::uint64_t board;                                             ///< offset; inside control_area
   std::uint64_t rings;        ///< offset of NoticeRing[local_capacity]; inside control_area
   std::uint64_t fetch_cells;  ///< offset of FetchCell[local_capacity]; inside control_area
+  std::uint64_t start_cells;  ///< offset of StartCell[local_capacity]; inside control_area; 0: there are none
   std::uint64_t dirty;        ///< offset of atomic<u64>[], a bit a ring with notices; inside control_area
   std::uint64_t doorbell;     ///< offset; inside control_area: a damaged one silences its own job only
   char nspace[256];

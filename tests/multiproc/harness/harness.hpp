@@ -68,6 +68,7 @@ void add_node_programs(Programs& programs);
 void add_process_set_programs(Programs& programs);
 void add_progress_programs(Programs& programs);
 void add_published_programs(Programs& programs);
+void add_large_job_programs(Programs& programs);
 void add_realm_programs(Programs& programs);
 void add_segment_programs(Programs& programs);
 void add_cluster_card_programs(Programs& programs);

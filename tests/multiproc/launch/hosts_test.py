@@ -4,6 +4,7 @@
 
 Exit status 77: skipped, hosts cannot be made here; the reason is printed.
 """
+import json
 import os
 import subprocess
 import tempfile
@@ -77,6 +78,34 @@ class NetworkGoesAway(OverHosts):
         self.assertIn(f"node {HOSTS[2]} is lost", own[0])
         self.assertIn("ranks 4-5 ended with it, the others go on", own[0])
         self.assertIn(f"exit status 125 is that of node {HOSTS[2]}", own[1])
+        wait_until(lambda: not any(lives(pid) for pid in pids.values()), "the end of all ranks")
+        self.nothing_is_left()
+
+
+class StartIsAccountedFor(OverHosts):
+    def account(self, err):
+        return json.loads(next(line for line in err.decode().splitlines() if line.startswith("{")))
+
+    def test_through_a_tree_of_daemons(self):
+        job = self.start("--report", "launch:json", "--agent-arity", "1", CLIENT, "init", "put:100", "commit", "fence", "get:0",
+                         "get:5", "fence", "finalize")
+        status, _, err = finish(job)
+        self.assertEqual(status, 0, err)
+        told = self.account(err)
+        nodes = {phase["phase"]: (phase.get("nodes"), phase.get("of")) for phase in told["phases"]}
+        self.assertEqual((nodes["connect"], nodes["order"]), ((2, 2), (2, 2)))
+        for name in ("map", "spawn", "load", "init", "first fence", "first touch"):
+            self.assertEqual(nodes[name], (3, 3), name)
+        self.assertEqual(told["silent"], [])
+        self.nothing_is_left()
+
+    def test_a_lost_node_tells_nothing(self):
+        job = self.start("--report", "launch:json", CLIENT, "init", "fence", "pid", "wait")
+        pids = dict(map(int, line.split()) for line in read_lines(job.stdout, 7) if line != "waiting")
+        self.assertEqual(hosts("link", HOSTS[2], "down").returncode, 0)
+        status, _, err = finish(job)
+        self.assertEqual(status, 125, err)
+        self.assertEqual(self.account(err)["silent"], [HOSTS[2]])
         wait_until(lambda: not any(lives(pid) for pid in pids.values()), "the end of all ranks")
         self.nothing_is_left()
 

@@ -79,6 +79,7 @@ class Info(unittest.TestCase):
             wait_until(lambda used=used: used("cards") >= 10_000, "both cards")
             self.assertGreater(used("job data"), 0)
             self.assertIn("memory now", info(job, "--stats"))
+            self.assertTrue(info(job, "--memory").startswith("memory now"))
 
 
 if __name__ == "__main__":

@@ -220,6 +220,34 @@ Schedule join_beside_an_invitation_that_fails() {
   return out;
 }
 
+/// The last members end while a group gets more, which its keeper told of the change before itself.
+Schedule extension_beside_the_last_ends() {
+  auto out = on(6, 2, 1300215685, 5000);
+  out.operations = {{.kind = Kind::construct,
+                     .members = {5, 6, 7},
+                     .pauses = std::vector<microseconds>(3),
+                     .group = "group0",
+                     .asks = true,
+                     .differs = true,
+                     .refuses = true},
+                    {.kind = Kind::leave, .members = {6}, .pauses = {us(0)}, .group = "group0"},
+                    {.kind = Kind::invite,
+                     .members = first(12),
+                     .pauses = std::vector<microseconds>(12),
+                     .group = "group0",
+                     .target = 7,
+                     .answers = std::vector<Answer>(12, Answer::accepts),
+                     .decides = true,
+                     .elects = true}};
+  auto& invite = out.operations.back();
+  invite.answers[1] = invite.answers[4] = Answer::declines;
+  invite.pauses[7] = us(52);
+  invite.pauses[11] = us(4982);
+  out.faults = {{Fault::Kind::node_leaves, 2, us(2097)}, {Fault::Kind::process_ends, 7, us(2738)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_invitations() {
@@ -233,7 +261,8 @@ std::vector<Found> found_invitations() {
           {"an invitation waits for a server that has left", invitation_of_a_server_that_leaves()},
           {"a group has a member that hears that it is none", extension_that_is_made_before_a_loss()},
           {"an invitation that has failed is good for a process that has joined",
-           join_beside_an_invitation_that_fails()}};
+           join_beside_an_invitation_that_fails()},
+          {"an invitation ends well for some of those that have accepted", extension_beside_the_last_ends()}};
 }
 
 }  // namespace weft::schedules

@@ -19,6 +19,9 @@ constexpr job::Names<job::Pmi, 3> pmi_names{
     {{"auto", job::Pmi::automatic}, {"on", job::Pmi::always}, {"off", job::Pmi::never}}};
 constexpr job::Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
 
+constexpr job::Names<LaunchReport, 2> report_names{
+    {{"launch", LaunchReport::text}, {"launch:json", LaunchReport::json}}};
+
 /// Numbers of servers that may come to be: each server has some words about each.
 constexpr std::uint32_t most_growth = 4096;
 
@@ -170,6 +173,9 @@ constexpr Option table[] = {
     {"--report-stuck", "[=SECONDS]", Topic::job,
      "Print where each rank is when one has been in a call of PMIx for so long; default: 60",
      [](S& s, G& g) { s.options.stuck_after = time_limit(g.option, g.value.empty() ? "60" : g.value); }},
+    {"--report", "WHAT", Topic::job,
+     "Print how long each phase of the start took: launch, or launch:json, a line of JSON",
+     [](S& s, G& g) { s.options.launch_report = named("--report", g.value, report_names); }},
     {"--on-failure", "WHAT", Topic::job, "When a rank or node is lost: end (default), continue",
      [](S& s, G& g) { s.options.on_failure = named("--on-failure", g.value, failure_names); }},
     {"--names-of, --ompi-server", "RUN", Topic::nodes,

@@ -113,6 +113,8 @@ void check_service(const Options& options) {
   const bool has_program = !options.apps.empty();
   if (service.what == What::none && (service.detach || service.json))
     refuse(fmt::format("{} goes with --attach", service.detach ? "--detach" : "--json"));
+  if (service.what != What::none && options.launch_report != LaunchReport::none)
+    refuse("--report tells of the start of a run of its own, and a job of --attach has none; leave it out");
   if (service.what == What::start && has_program)
     refuse("--dvm starts no program; run it with --attach when the daemons are there");
   if (service.what == What::start && !service.first_of_job.empty())

@@ -43,6 +43,9 @@ struct ServiceOptions {
 /// The fate of the rest of the job after the loss of a rank or a node.
 enum class OnFailure { end, go_on };
 
+/// --report launch, launch:json
+enum class LaunchReport : std::uint8_t { none, text, json };
+
 struct Options {
   std::vector<job::App> apps;
   std::vector<std::vector<std::string>>
@@ -70,6 +73,9 @@ struct Options {
   std::string output_directory;                          ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;        ///< --timeout
   std::optional<std::chrono::milliseconds> stuck_after;  ///< --report-stuck
+  LaunchReport launch_report = LaunchReport::none;
+  /// From weftrun's start until its plan was made; main() fills it in.
+  std::chrono::steady_clock::duration planning_time{};
   std::string names_of;  ///< as given; empty: the run keeps its published names itself
   bool report_bindings = false;
   io::OutputTags tags;

@@ -18,6 +18,7 @@ namespace weft::weftrun {
 /// As in cluster::ClusterWatcher.
 class GroundWatcher {
  public:
+  virtual void on_daemon_connected(std::uint32_t node) = 0;
   virtual void on_all_connected() = 0;
   virtual void on_agent_line(const std::string& line) = 0;
   virtual void on_detail(const std::string& text) = 0;
@@ -62,6 +63,7 @@ class Ground final : cluster::ClusterWatcher {
 
  private:
   host::Server::Events events_of_server();
+  void on_daemon_connected(std::uint32_t node) override { setup_.watcher.on_daemon_connected(node); }
   void on_all_connected() override { setup_.watcher.on_all_connected(); }
   void on_agent_line(const std::string& line) override { setup_.watcher.on_agent_line(line); }
   void on_detail(const std::string& text) override { setup_.watcher.on_detail(text); }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tools/libraries/command_look.hpp"
+#include "tools/messages/start_messages.hpp"
 #include "tools/messages/stop.hpp"
 
 namespace weft::weftrun {
@@ -255,12 +256,12 @@ void JobRun::on_written() {
     });
 }
 
-/// The output of all ranks is written. If some failed and the rest went on, one line is left to print.
+/// The output of all ranks is written. If some failed and the rest went on, a line is left to print, and
+/// perhaps the account of the start.
 void JobRun::conclude() {
-  if (const auto summary = job_.take_summary(); !summary.empty()) {
-    place_.run.console().print_result(summary);
-    if (!output_.is_drained()) return;
-  }
+  if (const auto summary = job_.take_summary(); !summary.empty()) place_.run.console().print_result(summary);
+  print_account();
+  if (!output_.is_drained()) return;
   carry_out(job_.raise(jobs::Event::output_done));
 }
 
@@ -272,6 +273,23 @@ void JobRun::on_reader_lost(job::Stream stream) {
 void JobRun::on_output_lost(const std::string& what, int error) {
   carry_out(
       job_.raise(jobs::Event::output_lost, {{exit_status::own_failure, messages::output_lost(what, error)}}));
+}
+
+/// With --quiet, too. Where the job is launched again, because a node is not reached by the transport, that
+/// start is told of.
+void JobRun::print_account() {
+  if (account() == nullptr || (cluster_ != nullptr && cluster_->wants_another_transport()) ||
+      std::exchange(is_accounted_, true))
+    return;
+  StartAccount::Job job{.nspace = launch_.nspace, .ranks = table_.size(), .nodes = {}, .own = plan_.own};
+  for (std::uint32_t node = 0; node < table_.nodes(); ++node)
+    if (!table_.ranks_on(node).empty()) job.nodes.push_back(node);
+  if (local_ != nullptr && has_ranks_here()) account()->take(*plan_.own, local_->start_times());
+  const auto result = account()->result(job);
+  auto& console = place_.run.console();
+  if (place_.run.options().launch_report == LaunchReport::json)
+    return console.pass_on(messages::start_json(result));
+  for (const auto& line : messages::start_lines(result)) console.print(line);
 }
 
 void JobRun::print_end() const {

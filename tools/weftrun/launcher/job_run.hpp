@@ -90,6 +90,8 @@ class JobRun final : cluster::FarRanksWatcher {
   const jobs::Job& job() const noexcept { return job_; }
   void print_plan() const;  ///< for --verbose
   void print_end() const;   ///< the same
+  /// How its start went, as far as it came, where the user asks for that. Once.
+  void print_account();
 
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
@@ -97,6 +99,8 @@ class JobRun final : cluster::FarRanksWatcher {
   io::Output::Settings output_settings(const Options& options, const JobName& name) const;
   void plan_here(node::Node& node);
   void register_with(host::Server& server);
+  /// Null: no account is kept for the start of this job.
+  StartAccount* account() const { return launch_.accounts ? place_.run.account() : nullptr; }
   bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
   bool has_ranks_here() const { return plan_.own && !table_.ranks_on(*plan_.own).empty(); }
   void start_own_ranks();
@@ -129,6 +133,7 @@ class JobRun final : cluster::FarRanksWatcher {
   void on_held(std::uint32_t node, const job::Held& held) override;
   void on_input_unwanted(std::uint32_t node) override;
   void on_node_settled(std::uint32_t node) override;
+  void on_start_times(std::uint32_t node, const job::NodeStart& start) override;
   void on_other_pmix(std::uint32_t node, const std::string& file) override;
   void on_node_lost(std::uint32_t node, const std::string& line) override;
 
@@ -170,7 +175,7 @@ class JobRun final : cluster::FarRanksWatcher {
   GraceTimer time_, grace_, hold_, stuck_;
   std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them
   std::string other_pmix_, other_pmix_host_;
-  bool time_is_up_ = false, is_told_ = false, is_stuck_ = false;
+  bool time_is_up_ = false, is_told_ = false, is_accounted_ = false, is_stuck_ = false;
   /// For what comes later than this object.
   const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
 #include "tools/process/held_signals.hpp"
 
 namespace weft::weftrun {
@@ -34,7 +35,12 @@ Launcher::Launcher(const process::Spawner& spawner, const Options& options, Plan
 int Launcher::run() {
   process::keep_crashes_deadly();
   process::HeldSignals held;
-  set_up();
+  try {
+    set_up();
+  } catch (const messages::Stop&) {
+    if (first_ != nullptr) first_->print_account();
+    throw;
+  }
   served_ = Clock::now();
   auto* const cluster = ground_->cluster();
   if (cluster != nullptr)
@@ -46,7 +52,9 @@ int Launcher::run() {
                                               [this](int signal) { on_relayed_signal(signal); }});
   held.release();
   if (cluster != nullptr) {
+    if (auto* const account = run_->account()) account->agents_start();
     cluster->start();
+    if (auto* const account = run_->account()) account->agents_run();
     constexpr std::chrono::seconds short_start{3};
     if (::isatty(STDERR_FILENO) == 1) show_progress(short_start);
   } else {
@@ -55,16 +63,23 @@ int Launcher::run() {
   loop_.run();
   if (auto* const node = ground_->node()) node->reap_orphans();
   print_times();
+  first_->print_account();
   first_->print_end();
   return exit_code_;
 }
 
 void Launcher::set_up() {
   first_ = &jobs_.add_first(run_);
+  if (run_->options().launch_report != LaunchReport::none) {
+    std::vector<std::string> hosts;
+    for (const auto& node : plan_.nodes) hosts.push_back(node.name);
+    run_->begin_account(std::move(hosts));
+  }
   GroundWatcher& watcher = *this;  // a base that emplace may not see
   ground_.emplace(Ground::Setup{loop_, spawner_, plan_, jobs_, watcher, release_, transport_, names_of_});
   ground_->start_server();
   ground_->prepare_daemons();
+  if (auto* const account = run_->account()) account->server_is_ready();
   first_->set_up(ground_->node(), ground_->server(), ground_->cluster());
 }
 
@@ -105,6 +120,15 @@ void Launcher::on_unused_node_lost(const std::string& line) {
 
 void Launcher::on_names_lost(const std::string& line) {
   run_->console().print_result(line);
+}
+
+void Launcher::on_daemon_connected(std::uint32_t node) {
+  if (auto* const account = run_->account()) account->daemon_connected(node);
+}
+
+void Launcher::on_run_launched(UserRun&, const JobRun&) {
+  started_ = Clock::now();
+  if (auto* const account = run_->account()) account->all_run();
 }
 
 void Launcher::on_run_ending(UserRun&) {

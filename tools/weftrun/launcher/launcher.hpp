@@ -41,7 +41,8 @@ class Launcher final : GroundWatcher, RunningJobsWatcher {
   void on_unused_node_lost(const std::string& line) override;
   void on_names_lost(const std::string& line) override;
   void on_all_exited() override;
-  void on_run_launched(UserRun&, const JobRun&) override { started_ = Clock::now(); }
+  void on_run_launched(UserRun&, const JobRun&) override;
+  void on_daemon_connected(std::uint32_t node) override;
   std::shared_ptr<UserRun> run_of_tools() override { return run_; }
   void on_nodes_added() override {}
   void on_run_ending(UserRun& run) override;

@@ -6,11 +6,15 @@
 
 #include <asio/io_context.hpp>
 #include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/io/terminal.hpp"
 #include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/launcher/console.hpp"
+#include "tools/weftrun/launcher/start_account.hpp"
 #include "tools/weftrun/plan/launch_message.hpp"
 
 namespace weft::weftrun {
@@ -52,6 +56,11 @@ class UserRun final : io::TerminalWatcher {
   int input() const noexcept { return input_; }
   io::Terminal& terminal() noexcept { return terminal_; }
   Console& console() noexcept { return console_; }
+  /// The start of its first job is accounted for. hosts: of the job's nodes, by number.
+  void begin_account(std::vector<std::string> hosts) {
+    account_.emplace(options_.planning_time, std::move(hosts));
+  }
+  StartAccount* account() noexcept { return account_ ? &*account_ : nullptr; }  ///< null: it is not
   Clock::duration age() const noexcept { return Clock::now() - begun_; }
 
   /// Of a spawned job that ran and has failed; the first counts.
@@ -78,6 +87,7 @@ class UserRun final : io::TerminalWatcher {
   io::Terminal terminal_;
   Console console_;
   const Clock::time_point begun_ = Clock::now();
+  std::optional<StartAccount> account_;
   int first_failure_ = 0;
   bool is_over_ = false, lasts_ = false;
 };

@@ -56,6 +56,7 @@ class Service final : GroundWatcher, RunningJobsWatcher, io::TerminalWatcher {
   bool has_nodes();
   void check_nodes();
 
+  void on_daemon_connected(std::uint32_t) override {}
   void on_all_connected() override;
   void on_agent_line(const std::string& line) override { console_.pass_on(line); }
   void on_detail(const std::string& text) override { console_.print_detail(text); }

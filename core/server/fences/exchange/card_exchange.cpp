@@ -151,7 +151,10 @@ void CardExchange::forget(const std::string& nspace) {
 /// no request.
 Blob CardExchange::contribution(const Procs& procs, const Blob& cards, bool is_first) {
   const auto place = is_first ? cards_.modex()->place(link::nspace_of(procs[0])) : Blob();
-  return packer_.pack({place, cards});
+  auto packed = packer_.pack({place, cards});
+  if (auto* const job = is_first ? jobs_.find(link::nspace_of(procs[0])) : nullptr)
+    job->first_fence_bytes = packed.size();
+  return packed;
 }
 
 // ---- what the others hand over

@@ -109,9 +109,9 @@ class CardExchange {
 
 inline constexpr Counter<CardExchange> exchange_counters[] = {
     {"fences.bytes", "bytes that this node gave to full fences: cards, and where they lie",
-     [](CardExchange& exchange) { return exchange.counters().plain; }},
+     [](CardExchange& exchange) { return exchange.counters().plain; }, Measure::bytes},
     {"fences.packed", "the same as it was sent: compressed where that pays",
-     [](CardExchange& exchange) { return exchange.counters().packed; }},
+     [](CardExchange& exchange) { return exchange.counters().packed; }, Measure::bytes},
 };
 
 }  // namespace weft::server

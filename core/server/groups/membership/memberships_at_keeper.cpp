@@ -137,23 +137,24 @@ void Memberships::apply(const QueueRef& queue) {
   });
 }
 
-/// To the servers of those that were members, then to those of new ones. The next change waits for all of
-/// them. This server is the last: where it keeps the group no more all others know that. Where the members of
-/// a server have ended the group a join comes too late: the end has the parts of all, and is on its way.
+/// To the servers of those that were members, of which this one is the last: where it keeps the group no more
+/// all others know that. Then to those of new ones; the next change waits for all of them. Where the members
+/// of a server have ended the group a join comes too late: the end has the parts of all, and is on its way.
 void Memberships::distribute(const ChangedGroup& changed, const std::function<void(bool is_made)>& taken) {
-  auto before = peers_.by_node(link::procs_or_none(changed.before));
+  auto others = peers_.by_node(link::procs_or_none(changed.before));
   const auto joined = procs_without(changed.made.group.members, changed.before);
   auto joining = peers_.by_node(joined);
-  for (const auto& [node, procs] : before) joining.erase(node);
-  for (auto* nodes : {&before, &joining}) nodes->erase(peers_.self());
+  for (const auto& [node, procs] : others) joining.erase(node);
+  for (auto* nodes : {&others, &joining}) nodes->erase(peers_.self());
   const auto body = base::encode(changed);
-  const auto take_last = [this, body, taken] {
-    peers_.send(peers_.self(), RequestType::group_changed, body,
-                [taken](pmix_status_t, Bytes) { taken(true); });
-  };
-  tell_all(before, body, [this, joining, is_join = !joined.empty(), body, take_last, taken](bool has_ended) {
+  const bool is_join = !joined.empty();
+  const auto tell_joining = [this, joining, is_join, body, taken](bool has_ended) {
     if (has_ended && is_join) return taken(false);
-    tell_all(joining, body, [take_last](bool) { take_last(); });
+    tell_all(joining, body, [taken](bool) { taken(true); });
+  };
+  tell_all(others, body, [this, is_join, body, taken, tell_joining](bool has_ended) {
+    if (has_ended && is_join) return taken(false);
+    tell_all({{peers_.self(), {}}}, body, tell_joining);
   });
 }
 

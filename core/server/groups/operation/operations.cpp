@@ -96,6 +96,10 @@ void Operations::exchange(const OperationRef& operation) {
     operation->participants = participants_of(*operation);
   }
   if (rooms_.groups.are_all_here(*operation->participants)) {
+    if (has_others_by_now(*operation)) {  // between nodes exchanged() hears of it
+      if (may_be_called(*operation)) return step(operation, OperationEvent::withdrawn);
+      if (adjust(*operation)) return begin_again(operation);
+    }
     Cause cause{.parts = {std::move(operation->own)}};
     if (!operation->absent.empty()) cause.parts.push_back({.absent = link::runs_of(operation->absent)});
     return step(operation, OperationEvent::succeeded, std::move(cause));
@@ -188,6 +192,13 @@ bool Operations::carries_parts(const Operation& operation) const {
   const auto* group =
       operation.is(Operation::Kind::destruct) ? rooms_.groups.table().find(operation.name.group) : nullptr;
   return group != nullptr && group->options.tells_ends;
+}
+
+/// The group is to end, and has other members than when that began.
+bool Operations::has_others_by_now(const Operation& operation) const {
+  const auto* group =
+      operation.is(Operation::Kind::destruct) ? rooms_.groups.table().find(operation.name.group) : nullptr;
+  return group != nullptr && group->series != operation.name.series;
 }
 
 /// The members of the group are others than when this began, or other nodes know so: they fence, or end the

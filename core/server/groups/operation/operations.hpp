@@ -123,6 +123,7 @@ class Operations {
   static bool is_others_alone(const Exchanges::End& ended, pmix_status_t why) noexcept;
   bool carries_parts(const Operation& operation) const;
   bool adjust(Operation& operation);
+  bool has_others_by_now(const Operation& operation) const;
   bool is_of_ended_group(const Operation& operation) const;
   void watch_rivals();
   void set_timer(const OperationRef& operation);

@@ -33,6 +33,7 @@ order::Launch a_launch() {
   launch.processors = "0-3";
   launch.core_lists = {"*", "1:0-2"};
   launch.merges_errors = true;
+  launch.accounts = true;
   launch.one_machine = true;
   launch.input = {job::InputTarget::Kind::all, Rank{3}};
   launch.parent = job::ProcessName{"weft-a-0", Rank{2}};
@@ -61,6 +62,16 @@ job::Places some_places() {
           "gdb: no"};
 }
 
+job::NodeStart a_start() {
+  job::NodeStart start;
+  start.map = 1ULL << 40;
+  start.fence = 0;
+  start.ranks = 3;
+  start.in_init = 2;
+  start.fence_bytes = 1ULL << 33;
+  return start;
+}
+
 /// One message of every kind, as bytes.
 std::vector<std::string> one_of_each() {
   return {
@@ -74,12 +85,13 @@ std::vector<std::string> one_of_each() {
       encode(report::Started{"j", {1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
       encode(report::Unreachable{{4, 5}, "line", "how"}),
       encode(report::Output{"j", Rank{9}, job::Stream::error, "bytes"}),
-      encode(report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}),
+      encode(report::Ended{"j", {{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}, {}}}),
       encode(report::ConnectedLate{"j", Rank{2}}),
       encode(report::Aborted{"j", {Rank{2}, -1, "why", {Rank{0}}}}),
       encode(report::InputUnwanted{"j"}),
       encode(report::HeldHere{"j", {job::StopPoint::app, "here", 3}}),
       encode(report::Settled{"j", "file"}),
+      encode(report::Settled{"j", "", a_start()}),
       encode(report::PeerLost{3, "why"}),
       encode(report::Spawn{7, a_spawn()}),
       encode(report::Control{8, {{"j", Rank{1}}, job::ControlRequest::What::kill, 9, {{"k", {Rank{2}}}}}}),
@@ -119,12 +131,18 @@ TEST(Protocol, every_message_survives) {
   EXPECT_EQ(launch->launch_info, a_launch().launch_info);
   EXPECT_EQ(launch->input.rank, Rank{3});
   const auto ended = decode<report::Ended>(
-      encode(report::Ended{"j", {Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}}));
+      encode(report::Ended{"j", {{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}, {}}}));
   ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->end.written.out, 1ULL << 40);
+  EXPECT_EQ(ended->ends.at(0).written.out, 1ULL << 40);
   EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{"j", {Rank{2}, -1, "why", {}}}))->request.status,
             -1);
   EXPECT_EQ(decode<report::Settled>(encode(report::Settled{"j", "/x"}))->other_pmix, "/x");
+  const auto settled = decode<report::Settled>(encode(report::Settled{"j", "", a_start()}));
+  ASSERT_TRUE(settled && settled->start);
+  EXPECT_EQ(settled->start->map, 1ULL << 40);
+  EXPECT_EQ(settled->start->fence, 0u);
+  EXPECT_FALSE(settled->start->spawn);
+  EXPECT_EQ(settled->start->in_init, 2u);
 }
 
 TEST(Protocol, a_place_names_a_stack_that_is_there) {

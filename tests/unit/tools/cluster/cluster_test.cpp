@@ -68,6 +68,7 @@ struct JobRun : FarRanksWatcher {
   void on_input_unwanted(std::uint32_t) override {}
   void on_node_settled(std::uint32_t node) override { settled.insert(node); }
   void on_other_pmix(std::uint32_t, const std::string&) override {}
+  void on_start_times(std::uint32_t node, const job::NodeStart& start) override { starts[node] = start; }
   void on_node_lost(std::uint32_t node, const std::string& line) override { lost[node] = line; }
 
   placement::RankTable table;
@@ -79,6 +80,7 @@ struct JobRun : FarRanksWatcher {
   std::multimap<Rank, int> ends;
   std::set<std::uint32_t> settled;
   std::map<std::uint32_t, std::string> lost;
+  std::map<std::uint32_t, job::NodeStart> starts;
 };
 
 class ClusterTest : public ::testing::Test, ClusterWatcher {
@@ -109,6 +111,7 @@ class ClusterTest : public ::testing::Test, ClusterWatcher {
     ::alarm(0);
   }
 
+  void on_daemon_connected(std::uint32_t node) override { connected.insert(node); }
   void on_all_connected() override { is_connected = true; }
   void on_agent_line(const std::string& line) override { lines.push_back(line); }
   void on_detail(const std::string& text) override {
@@ -154,6 +157,7 @@ class ClusterTest : public ::testing::Test, ClusterWatcher {
   std::unique_ptr<Cluster> cluster;
   bool is_connected = false, have_exited = false;
   std::map<std::uint32_t, pid_t> daemons;
+  std::set<std::uint32_t> connected;
   std::vector<std::string> lines;
 };
 
@@ -165,6 +169,26 @@ TEST_F(ClusterTest, a_job_runs_and_its_output_comes) {
   EXPECT_EQ(run.ends.size(), 4u);
   for (const auto& [rank, status] : run.ends) EXPECT_EQ(status, 0);
   for (std::uint32_t r = 0; r < 4; ++r) EXPECT_EQ(run.output[Rank{r}], fmt::format("{} {}\n", name(0), r));
+}
+
+TEST_F(ClusterTest, nodes_tell_how_long_the_start_took_where_the_order_asks) {
+  EXPECT_EQ(connected, (std::set<std::uint32_t>{0, 1}));
+  JobRun asked(*cluster, name(0), "2;slot@0:2x2", {"/bin/true"});
+  asked.order.accounts = true;
+  asked.launch(*cluster);
+  EXPECT_GT(asked.far->order_bytes(), 0u);
+  run_until([&] { return asked.settled.size() == 2; });
+  end(asked);
+  ASSERT_EQ(asked.starts.size(), 2u);
+  for (const auto& [node, start] : asked.starts) {
+    EXPECT_TRUE(start.map && start.spawn) << node;
+    EXPECT_EQ(start.ranks, 2u);
+    EXPECT_EQ(start.in_init, 0u) << "they know no PMIx";
+    EXPECT_FALSE(start.load || start.init || start.fence || start.fetch);
+  }
+  JobRun other(*cluster, name(1), "2;slot@0:2x2", {"/bin/true"});
+  complete(other);
+  EXPECT_TRUE(other.starts.empty());
 }
 
 struct Holdings {

@@ -29,6 +29,9 @@ TEST(Options, defaults_and_all) {
   EXPECT_TRUE(parse_options({"-l"}).list);
   const auto settings = parse_options({"--settings", "--json"});
   EXPECT_TRUE(settings.settings && settings.json);
+  const auto metrics = parse_options({"--metrics", "17"});
+  EXPECT_TRUE(metrics.metrics && metrics.pid == 17);
+  EXPECT_TRUE(parse_options({"--memory"}).memory);
   EXPECT_TRUE(parse_options({"-V"}).show_version);
   EXPECT_NE(parse_options({"--help"}).help.find("--json"), std::string::npos);
 }
@@ -40,6 +43,10 @@ TEST(Options, what_is_wrong_is_named) {
   EXPECT_NE(refusal({"1", "2"}).find("weftinfo --help"), std::string::npos);
   for (const char* other : {"--list", "--stats", "2"})
     EXPECT_NE(refusal({"--settings", other}).find("--settings"), std::string::npos) << other;
+  for (const char* other : {"--list", "--stats", "--json", "--settings"})
+    EXPECT_NE(refusal({"--metrics", other}).find("--metrics"), std::string::npos) << other;
+  for (const auto* other : {"--json", "--stats", "--list"})
+    EXPECT_NE(refusal({"--memory", other}).find("--memory"), std::string::npos) << other;
   EXPECT_NE(refusal({"--list", "2"}).find("--list"), std::string::npos);
 }
 

@@ -82,10 +82,14 @@ TEST(Prediction, an_algorithm_that_is_named_is_taken_where_it_can_be) {
   EXPECT_EQ(predict(job, "full_fence").algorithm, "recursive_doubling");
 }
 
-TEST(Prediction, a_message_that_the_servers_refuse_is_said) {
+TEST(Prediction, long_messages_go_in_parts_and_one_contribution_that_is_too_long_is_said) {
   auto job = job_of(4096, 1);
   job.card_bytes = 512 << 10;
   job.collective = *collectives::parse_choice("bruck");
+  EXPECT_EQ(predict(job, "full_fence").note.find("more than the servers take"), std::string::npos);
+  job.nodes = 2;
+  job.ranks_a_node = 64;
+  job.card_bytes = 16 << 20;
   EXPECT_NE(predict(job, "full_fence").note.find("more than the servers take"), std::string::npos);
 }
 

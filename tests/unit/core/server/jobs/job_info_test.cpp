@@ -38,6 +38,17 @@ TEST(JobInfo, size_alone_is_a_job_of_this_node) {
   EXPECT_EQ(spec->ranks[2].global_rank, 2u);
 }
 
+TEST(JobInfo, a_launcher_may_ask_for_the_start) {
+  Infos infos;
+  infos.add(PMIX_JOB_SIZE, Value::of(std::uint32_t{3}));
+  EXPECT_FALSE(read(infos, 3)->has_start_cells);
+  infos.add("weft.start", Value::of(true));
+  const auto spec = read(infos, 3);
+  ASSERT_TRUE(spec);
+  EXPECT_TRUE(spec->has_start_cells);
+  for (const auto& key : spec->keys) EXPECT_NE(key.key, "weft.start") << "it is no key of the job";
+}
+
 TEST(JobInfo, maps_place_the_ranks) {
   Infos infos;
   infos.add(PMIX_NODE_MAP, Value::of(std::string_view("there,here")));

@@ -52,6 +52,21 @@ TEST(Job, is_found_by_its_name_only) {
   EXPECT_EQ(job->view().rank(PMIX_RANK_WILDCARD), nullptr);
 }
 
+TEST(Job, has_cells_for_first_calls_where_a_launcher_asks) {
+  Node node;
+  auto spec = flat_job("asked", 4, 4);
+  const auto plain = node.add(flat_job("plain", 4, 4));
+  spec.has_start_cells = true;
+  const auto asked = node.add(spec);
+  ASSERT_TRUE(plain && asked);
+  EXPECT_EQ(plain->start_cell(0), nullptr);
+  EXPECT_EQ(plain->view().header().start_cells, 0u);
+  const auto& h = asked->view().header();
+  EXPECT_GE(h.start_cells, h.fetch_cells + 4 * sizeof(FetchCell));
+  EXPECT_LE(h.start_cells + 4 * sizeof(StartCell), h.dirty);
+  EXPECT_EQ(asked->start_cell(3)->fetch.begun(), 0u);
+}
+
 TEST(Job, names_of_all_lengths) {
   Node node;
   const std::string longest(PMIX_MAX_NSLEN, 'n');

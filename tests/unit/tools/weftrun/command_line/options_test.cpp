@@ -39,6 +39,16 @@ TEST(CommandLine, options_end_at_the_program) {
   EXPECT_TRUE(options.tags.rank);
 }
 
+TEST(CommandLine, the_start_is_reported_in_one_of_two_forms) {
+  EXPECT_EQ(parse_options({"p"}).launch_report, LaunchReport::none);
+  EXPECT_EQ(parse_options({"--report", "launch", "p"}).launch_report, LaunchReport::text);
+  EXPECT_EQ(parse_options({"--report=launch:json", "p"}).launch_report, LaunchReport::json);
+  EXPECT_NE(refusal({"--report", "start", "p"}).find("launch or launch:json"), std::string::npos);
+  for (const Words& words :
+       {Words{"--attach", "--report", "launch", "p"}, Words{"--dvm", "--report", "launch"}})
+    EXPECT_NE(refusal(words).find("--report"), std::string::npos) << words[0];
+}
+
 TEST(CommandLine, spellings_of_mpirun) {
   for (const Words& words : {Words{"-np", "4", "p"}, Words{"--np", "4", "p"}, Words{"-n4", "p"},
                              Words{"--np=4", "p"}, Words{"--n", "4", "p"}, Words{"-n=4", "p"}}) {
