@@ -18,7 +18,7 @@ constexpr Figure one_processor_each{0, "assumed: a processor of its own for the 
 
 constexpr std::string_view fitted =
     "measured: fitted from 2 and 4 hosts (scripts/compare_prediction); runs differ "
-    "(docs/design/simulation.md)";
+    "(docs/scale/simulation.md)";
 constexpr Figure apart{0, "assumed: arrival and hand-off of a node are apart, below"};
 
 constexpr std::array table{
