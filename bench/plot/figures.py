@@ -5,7 +5,7 @@ import dataclasses
 
 from measured import FLOOR
 
-TEXT_OF_AXIS = {"ranks": "ranks", "hosts": "hosts", "bytes": "bytes of each rank"}
+TEXT_OF_AXIS = {"ranks": "ranks", "hosts": "hosts", "bytes": "bytes of each rank", "nodes": "nodes of 128 processes"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Figure:
     title: str
     caption: str       # what is timed, for the page
     bench: str
-    axis: str          # ranks, hosts or bytes
+    axis: str          # ranks, hosts, bytes or nodes
     bytes: int = None  # of the points; None: any
     several: bool = False  # hosts, not one
     # Ways to do the unavoidable, each a tuple of benches that are added up; the fastest counts.

@@ -14,9 +14,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "bench" / "plot"))
+sys.path[:0] = [str(ROOT / "bench" / "plot"), str(ROOT / "scripts")]
 
 import figures  # noqa: E402  pylint: disable=wrong-import-position
+from comparison import scale  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def main():
@@ -33,7 +34,9 @@ def main():
         found = {path.name for path in out.iterdir()}
         wanted = {"README.md", "index.html", "lines.jsonl"} | {f"{one.name}.{kind}" for one in figures.FIGURES for kind in ("svg", "png")}
         page = (out / "index.html").read_text(encoding="utf-8")
-        missing = sorted(wanted - found) + [one.name for one in figures.FIGURES if f'id="{one.name}"' not in page]
+        predicted = {"README.md"} | {f"{name}.svg" for name in scale.OPERATIONS}
+        missing = sorted(predicted - {path.name for path in (out / "scale").iterdir()})
+        missing += sorted(wanted - found) + [one.name for one in figures.FIGURES if f'id="{one.name}"' not in page]
     print(f"missing: {missing}" if missing else f"{len(figures.FIGURES)} pictures")
     return 1 if missing else 0
 
