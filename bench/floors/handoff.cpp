@@ -120,7 +120,8 @@ int main(int argc, char** argv) {
     }
     std::vector<std::array<int, 2>> sockets(n / 2);
     for (auto& ends : sockets)
-      if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) std::perror("socketpair"), std::exit(1);
+      if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        std::perror("socketpair"), std::exit(1);
     report(
         reporter, "floor_message", n, Where::anywhere, [&](unsigned pair) { request(sockets[pair][0]); },
         [&](unsigned pair) { reply(sockets[pair][1]); });

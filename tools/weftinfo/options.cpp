@@ -55,7 +55,8 @@ Options parse_options(std::vector<std::string> args) {
   if (!pid.empty()) options.pid = pid_in(pid);
   if (options.settings && (options.list || options.stats || options.memory || options.pid))
     throw messages::usage("--settings goes with --json only: it asks no server");
-  if (options.metrics && (options.json || options.stats || options.memory || options.list || options.settings))
+  if (options.metrics &&
+      (options.json || options.stats || options.memory || options.list || options.settings))
     throw messages::usage("--metrics is a form of its own; leave out the other options");
   if (options.memory && (options.json || options.stats || options.list))
     throw messages::usage("--memory is printed alone; --stats and --json have it, too");

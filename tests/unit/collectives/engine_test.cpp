@@ -621,7 +621,8 @@ TEST_F(EngineTest, what_was_contributed_last_is_kept) {
 TEST_F(EngineTest, of_many_small_ones_what_was_contributed_last_is_kept) {
   start(2);
   for (std::uint64_t i = 0; i <= Past::most_with_data; ++i) {
-    for (const auto& node : all) node->begin({i, 1}, Kind::exchange, all_nodes(), block_of(node->number, i, 1));
+    for (const auto& node : all)
+      node->begin({i, 1}, Kind::exchange, all_nodes(), block_of(node->number, i, 1));
     ASSERT_TRUE(until([&] { return all_told(); }));
   }
   const auto is_kept = [&](std::uint64_t i) { return all[0]->engine->result_of({{i, 1}, 1}) != nullptr; };
