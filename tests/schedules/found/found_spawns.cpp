@@ -79,12 +79,50 @@ Schedule construct_of_a_job_that_is_forgotten() {
   return out;
 }
 
+/// The same beside members of lost nodes: what that server had said was forgotten with the attempt that ended
+/// by a loss, and the next one waited for it.
+Schedule construct_of_a_job_that_is_forgotten_and_lost() {
+  auto out = on(6, 2, 1500033682, 5000);
+  out.shape.spawned = {{2, 4, 4}, {4, 0, 2, 4}, {5, 5}};
+  const auto invitation = [](std::vector<Rank> members, Rank leader) {
+    Operation invite{.kind = Kind::invite,
+                     .members = std::move(members),
+                     .group = "group0",
+                     .adjusts = true,
+                     .target = leader};
+    invite.pauses.resize(invite.members.size());
+    invite.answers.assign(invite.members.size(), Answer::accepts);
+    invite.elects = true;
+    return invite;
+  };
+  auto first_one = invitation({0, 2, 3, 4, 5, 6, 8, 9, 10, 13, 14}, 10);
+  first_one.answers[1] = first_one.answers[3] = first_one.answers[4] = Answer::declines;
+  auto second_one = invitation({0, 1, 2, 5, 6, 8, 9, 10, 11, 13, 14, 16, 17, 19, 20}, 5);
+  second_one.answers[2] = second_one.answers[7] = Answer::none;
+  second_one.answers[13] = Answer::declines;
+  second_one.is_optional = second_one.decides = true;
+  second_one.timeout = 1;
+  Operation construct{.kind = Kind::construct,
+                      .members = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20},
+                      .pauses = std::vector<microseconds>(20),
+                      .group = "group1",
+                      .adjusts = true,
+                      .asks = true,
+                      .refuses = true};
+  construct.pauses.front() = us(715);
+  out.operations = {spawn_of(1, 8), first_one, spawn_of(2, 1, 48), spawn_of(3, 7), second_one, construct};
+  out.faults = {{Fault::Kind::node_lost, 5, us(3496)}, {Fault::Kind::node_leaves, 1, us(6213)}};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_spawns() {
   return {{"construct without a job that is lost", construct_without_a_job_that_is_lost()},
           {"construct that asks about a job that is lost", construct_that_asks_about_a_job_that_is_lost()},
-          {"construct of a job that is forgotten", construct_of_a_job_that_is_forgotten()}};
+          {"construct of a job that is forgotten", construct_of_a_job_that_is_forgotten()},
+          {"construct of a job that is forgotten, beside losses",
+           construct_of_a_job_that_is_forgotten_and_lost()}};
 }
 
 }  // namespace weft::schedules

@@ -303,6 +303,7 @@ void Gatherings::take_unknown(Bytes body, const Rpc::Reply& reply) {
   auto named = construct_in(name);
   if (!named) return reply(PMIX_ERR_BAD_PARAM, {});
   if (const auto under_way = open_.under_way(named->name, named->set)) {
+    under_way->is_unknown = true;
     rooms_.operations.end(under_way, OperationEvent::late, PMIX_ERR_UNREACH);
   } else if (name->generation == rooms_.operations.attempts(*named) + 1) {
     auto open = open_.gathering(named->name, named->set);

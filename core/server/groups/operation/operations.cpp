@@ -142,6 +142,7 @@ void Operations::watch_rivals() {
 
 void Operations::exchanged(const OperationRef& operation, CardExchange::End ended) {
   rooms_.groups.table().settle();
+  if (operation->is_unknown && ended.status != PMIX_SUCCESS) return fail(operation, ended.status);
   const bool is_withdrawn = ended.status != PMIX_SUCCESS && may_be_called(*operation);
   if (ended.is_rival && (is_withdrawn || adjust(*operation))) {
     if (operation->key) rooms_.exchanges.go_over(*operation->key);
