@@ -85,15 +85,15 @@ Schedule construct_of_a_job_that_is_forgotten_and_lost() {
   auto out = on(6, 2, 1500033682, 5000);
   out.shape.spawned = {{2, 4, 4}, {4, 0, 2, 4}, {5, 5}};
   const auto invitation = [](std::vector<Rank> members, Rank leader) {
-    Operation invite{.kind = Kind::invite,
+    const auto count = members.size();
+    return Operation{.kind = Kind::invite,
                      .members = std::move(members),
+                     .pauses = std::vector<microseconds>(count),
                      .group = "group0",
                      .adjusts = true,
-                     .target = leader};
-    invite.pauses.resize(invite.members.size());
-    invite.answers.assign(invite.members.size(), Answer::accepts);
-    invite.elects = true;
-    return invite;
+                     .target = leader,
+                     .answers = std::vector<Answer>(count, Answer::accepts),
+                     .elects = true};
   };
   auto first_one = invitation({0, 2, 3, 4, 5, 6, 8, 9, 10, 13, 14}, 10);
   first_one.answers[1] = first_one.answers[3] = first_one.answers[4] = Answer::declines;
