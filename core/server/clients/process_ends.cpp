@@ -202,7 +202,7 @@ void ProcessEnds::end_processes(Job& job) {
 }
 
 void ProcessEnds::forget(const std::string& nspace) {
-  rooms_.gatherings.end_all_with(nspace);
+  rooms_.gatherings.end_all_with(nspace);  // of those that is_in_nothing() has not been asked about
   rooms_.fences.close_job(nspace);
   rooms_.bootstraps.forget(nspace);
   rooms_.operations.forget(nspace);
@@ -214,13 +214,17 @@ void ProcessEnds::forget(const std::string& nspace) {
 /// What is still between the nodes waits for processes of other namespaces that have not called, and find
 /// this one gone when they do: the servers agree on an end. A group that has other members needs the
 /// namespace as long as it is there, and so do its fences and its end, and a construct that will be made of
-/// the others.
+/// the others. What gathers here, and does not go on without the namespace, is refused, and needs it until all
+/// nodes have that end.
 bool ProcessEnds::is_in_nothing(const std::string& nspace) {
+  const auto is_needed = [&] {
+    return rooms_.groups.has_others_than(nspace) || rooms_.gatherings.is_any_under_way_with(nspace);
+  };
+  if (!is_needed()) rooms_.gatherings.end_all_with(nspace);
   const auto open = exchanges_.open_with(nspace);
   for (const auto& key : open)
     if (!exchanges_.is_of_group(key)) exchanges_.give_up(key, PMIX_ERR_UNREACH);
-  return open.empty() && !rooms_.groups.has_others_than(nspace) &&
-         !rooms_.gatherings.is_any_under_way_with(nspace);
+  return open.empty() && !is_needed();
 }
 
 void ProcessEnds::forget_ended() {

@@ -115,6 +115,26 @@ Schedule construct_of_a_job_that_is_forgotten_and_lost() {
   return out;
 }
 
+/// A server whose callers had not asked that it goes on forgot the namespace while its refusal was under way,
+/// and refused another attempt than that of the others.
+Schedule construct_that_is_refused_for_a_job_that_is_lost() {
+  auto out = on(4, 3, 1400605478);
+  out.shape.spawned = {{3, 1}, {0}, {1, 2, 1, 0}};
+  out.operations = {spawn_of(1, 11, 29),
+                    long_lookup(4),
+                    spawn_of(2, 2),
+                    spawn_of(3, 1),
+                    {.kind = Kind::construct,
+                     .members = {1, 2, 4, 5, 7, 9, 10, 11, 12, 13, 14, 15, 16, 18},
+                     .pauses = std::vector<microseconds>(14),
+                     .group = "group0",
+                     .adjusts = true,
+                     .differs = true}};
+  out.faults = {{Fault::Kind::node_lost, 0, us(775)}};
+  out.finalizes = true;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Found> found_spawns() {
@@ -122,7 +142,9 @@ std::vector<Found> found_spawns() {
           {"construct that asks about a job that is lost", construct_that_asks_about_a_job_that_is_lost()},
           {"construct of a job that is forgotten", construct_of_a_job_that_is_forgotten()},
           {"construct of a job that is forgotten, beside losses",
-           construct_of_a_job_that_is_forgotten_and_lost()}};
+           construct_of_a_job_that_is_forgotten_and_lost()},
+          {"construct that is refused for a job that is lost",
+           construct_that_is_refused_for_a_job_that_is_lost()}};
 }
 
 }  // namespace weft::schedules
