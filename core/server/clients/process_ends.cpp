@@ -214,8 +214,8 @@ void ProcessEnds::forget(const std::string& nspace) {
 /// What is still between the nodes waits for processes of other namespaces that have not called, and find
 /// this one gone when they do: the servers agree on an end. A group that has other members needs the
 /// namespace as long as it is there, and so do its fences and its end, and a construct that will be made of
-/// the others. What gathers here, and does not go on without the namespace, is refused, and needs it until all
-/// nodes have that end.
+/// the others. What gathers here, and does not go on without the namespace, is refused, and needs it until
+/// all nodes have that end.
 bool ProcessEnds::is_in_nothing(const std::string& nspace) {
   const auto is_needed = [&] {
     return rooms_.groups.has_others_than(nspace) || rooms_.gatherings.is_any_under_way_with(nspace);
