@@ -70,7 +70,7 @@ struct Operation {
   NodeNumber last_lost = 0;             ///< of these
   Procs absent{};                       ///< members that were there
   bool is_unknown = false;  ///< a node of its members takes no part, ever: no attempt follows one that fails
-  bool is_owed = false;  ///< it has failed, and the nodes of its members have that end, or are owed it
+  bool is_owed = false;     ///< it has failed, and the nodes of its members have that end, or are owed it
 
   bool is_of_group() const noexcept { return !name.group.empty(); }
   bool is(Kind kind) const noexcept { return name.kind == kind; }
