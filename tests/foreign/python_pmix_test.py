@@ -9,6 +9,7 @@ Needs WEFTRUN, and WEFT_TEST_LIBRARY, the libpmix that is to be loaded. Exit sta
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,7 +67,8 @@ class Module(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if subprocess.run([PYTHON, "-W", "ignore", "-c", "import pmix"], env=ENVIRONMENT, capture_output=True, check=False).returncode != 0:
+    is_there = [PYTHON, "-W", "ignore", "-c", "import pmix"]
+    if shutil.which(PYTHON) is None or subprocess.run(is_there, env=ENVIRONMENT, capture_output=True, check=False).returncode != 0:
         print(f"skipped: {PYTHON} has no module pmix (Debian: python3-pmix; Debian 13's: scripts/debian13 --all)")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1])
