@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/parts.hpp"
 
+#include <numeric>
 #include <utility>
 
 namespace weft::collectives {
@@ -32,6 +33,7 @@ void divide(std::vector<PeerBlocks>& messages, const std::vector<std::uint64_t>&
 }  // namespace
 
 Schedule in_parts(Schedule schedule, const std::vector<std::uint64_t>& lengths, std::uint64_t limit) {
+  if (std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0}) <= limit) return schedule;
   for (auto& step : schedule) {
     divide(step.sends, lengths, limit);
     divide(step.receives, lengths, limit);

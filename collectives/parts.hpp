@@ -11,7 +11,7 @@ namespace weft::collectives {
 
 /// lengths: bytes of each member's contribution, which all members know: so the sender of a message and its
 /// receiver divide it alike. A message is divided between blocks only: one block may be longer than `limit`.
-/// O(the blocks of all messages).
+/// O(members) where all contributions together are not longer than that, else O(the blocks of all messages).
 Schedule in_parts(Schedule schedule, const std::vector<std::uint64_t>& lengths, std::uint64_t limit);
 
 }  // namespace weft::collectives

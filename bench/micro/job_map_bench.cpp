@@ -67,15 +67,23 @@ void register_map(benchmark::State& state) {
   state.counters["bytes_a_rank"] = bytes / (static_cast<double>(nodes) * ranks_a_node);
 }
 
+/// The map of so many nodes, as clients read it.
+struct Registered {
+  explicit Registered(std::uint32_t nodes)
+      : segment(make_segment()), writer(store::JobWriter::create(segment, read(compact_map(nodes)), {})) {
+    if (!writer) std::abort();
+  }
+  shm::Segment segment;
+  Result<store::JobWriter> writer;
+};
+
 /// range(0): nodes. The peers of a rank elsewhere, another one each time.
 void peers_elsewhere(benchmark::State& state) {
   const auto nodes = static_cast<std::uint32_t>(state.range(0));
-  auto segment = make_segment();
-  const auto job = store::JobWriter::create(segment, read(compact_map(nodes)), {});
-  if (!job) std::abort();
+  const Registered job(nodes);
   std::uint32_t rank = 0;
   for (auto _ : state) {
-    auto value = store::lookup(job->view(), rank, PMIX_LOCAL_PEERS, {}, {true, nodes / 2});
+    auto value = store::lookup(job.writer->view(), rank, PMIX_LOCAL_PEERS, {}, {true, nodes / 2});
     if (!value) state.SkipWithError("not found");
     benchmark::DoNotOptimize(value);
     rank = (rank + 7919) % (nodes * ranks_a_node);
@@ -86,12 +94,10 @@ void peers_elsewhere(benchmark::State& state) {
 /// of one each time that no cache has.
 void reserved_key(benchmark::State& state) {
   const auto nodes = static_cast<std::uint32_t>(state.range(0));
-  auto segment = make_segment();
-  const auto job = store::JobWriter::create(segment, read(compact_map(nodes)), {});
-  if (!job) std::abort();
+  const Registered job(nodes);
   std::uint32_t rank = 0;
   for (auto _ : state) {
-    auto value = store::lookup(job->view(), rank, PMIX_NODEID, {}, {true, nodes / 2});
+    auto value = store::lookup(job.writer->view(), rank, PMIX_NODEID, {}, {true, nodes / 2});
     if (!value) state.SkipWithError("not found");
     benchmark::DoNotOptimize(value);
     rank = (rank + static_cast<std::uint32_t>(state.range(1))) % (nodes * ranks_a_node);

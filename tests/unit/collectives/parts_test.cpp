@@ -20,7 +20,7 @@ TEST(Parts, of_a_message_are_as_few_as_fit_in_the_order_of_its_blocks) {
   const PeerBlocks all_around{peer, {Index(4), 6}};  // of 5, 5, 5, 20, 5 and 0 bytes
   EXPECT_EQ(divided(all_around, 40), std::vector{all_around});
   EXPECT_EQ(divided(all_around, 15), (std::vector<PeerBlocks>{{peer, {Index(4), 3}},
-                                                              {peer, {Index(1), 1}},  // longer than most
+                                                              {peer, {Index(1), 1}},  // longer than the limit
                                                               {peer, {Index(2), 2}}}));
   EXPECT_EQ(divided({peer, {Index(3), 1}}, 1), (std::vector<PeerBlocks>{{peer, {Index(3), 1}}}));
 }
