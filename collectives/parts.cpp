@@ -15,8 +15,8 @@ void divide(std::vector<PeerBlocks>& messages, const std::vector<std::uint64_t>&
     const std::size_t first = number(blocks.first);
     std::uint32_t begin = 0;
     std::uint64_t bytes = 0;
-    const auto add = [&](std::uint32_t end) {
-      out.push_back({peer, {Index(static_cast<std::uint32_t>((first + begin) % n)), end - begin}});
+    const auto add = [&, to = peer](std::uint32_t end) {
+      out.push_back({to, {Index(static_cast<std::uint32_t>((first + begin) % n)), end - begin}});
       begin = end;
       bytes = 0;
     };

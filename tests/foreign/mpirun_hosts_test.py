@@ -28,9 +28,9 @@ class FourHosts(mpirun_common.MpirunJobs):
         self.runs("hello", ranks=16)
 
     def test_spawn(self):
-        """A parent on each host, the children where slots are free, both on the first: on different hosts
-        mpirun starts both as rank 1."""
-        self.slots = 4
+        """A parent on each host, all children on the first: on different hosts mpirun starts two as rank 1.
+        It has slots for all jobs of the test at a time, as mpirun hears late of the end of one."""
+        self.slots = 16
         self.runs("spawn", ranks=HOSTS, options=("--map-by", "node"))
 
 
