@@ -182,7 +182,8 @@ class Stuck(unittest.TestCase):
                         line = job.stderr.readline()
                         self.assertTrue(line, text)
                         text += line
-                    self.assertRegex(text.decode(), r"  ranks? [0-2,-]+ of \S*: PMIx_Fence of all ranks")  # one may be late
+                    # One of them may be late.
+                    self.assertRegex(text.decode(), r"  ranks? [0-2,-]+ of \S*: PMIx_Fence of all ranks")
                     go.touch()
                     _, _, rest = finish(job)
                     self.assertEqual(job.returncode, 0)
