@@ -192,6 +192,7 @@ void JobHere::tell_settled() {
   if (!place_.has_launcher) return;
   channel::report::Settled report{nspace_, ranks_.other_pmix()};
   if (ranks_.accounts()) report.start = ranks_.start_times();
+  report.trace = ranks_.trace();
   send(report);
 }
 
