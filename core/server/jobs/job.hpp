@@ -39,7 +39,8 @@ struct Job {
   std::uint64_t info_at_registration = 0;     ///< where the keys begin that were added later
   std::vector<NodeNumber> nodes;              ///< that have ranks of it, ascending
   std::uint64_t first_fence_bytes = 0;        ///< that this node gave to the first fence of the whole job
-  std::shared_ptr<const store::OwnTraceLog> trace{};  ///< what the server does for it; null: no launcher traces it
+  /// What the server does for it; null: no launcher traces it.
+  std::shared_ptr<const store::OwnTraceLog> trace{};
 
   std::set<std::uint32_t>
       unkept;  ///< ranks of other nodes whose cards the segment has no room for, all or the last of them
