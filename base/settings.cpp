@@ -34,9 +34,9 @@ constexpr std::array<Setting, variable_count> table{{
      .fallback = "",
      .choices = "bruck, recursive_doubling, ring, tree[:arity[:chunks]], dissemination[:ports]",
      .readers = by_server,
-     .text = "the algorithm that servers take for every collective that it can do; not set: by the number of "
-             "nodes "
-             "and bytes. All nodes of a job need the same"},
+     .text = "the algorithm that servers take for every collective that it can do (`tree`: barriers and "
+             "exchanges); not set: the cheapest by what messages between the nodes cost (`weftinfo "
+             "--collectives`). All nodes of a job need the same"},
     {.variable = Variable::fence,
      .name = "WEFT_FENCE",
      .kind = Kind::choice,

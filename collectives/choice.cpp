@@ -19,10 +19,6 @@ constexpr std::array names{Name{"dissemination", Algorithm::dissemination, 1},
 constexpr std::uint32_t most = 65536;
 constexpr std::uint32_t usual_arity = 4;
 
-/// Bytes a member. Below, the number of rounds dominates the cost of an exchange; above, the number of bytes
-/// does.
-constexpr std::uint64_t large_block = 32768;
-
 /// Takes ":number" off the front.
 Result<std::uint32_t> take_number(std::string_view& rest) {
   std::uint32_t value = 0;
@@ -79,20 +75,6 @@ std::string to_text(const Choice& choice) {
     if (name.numbers > 1) text += ":" + std::to_string(choice.chunks);
   }
   return text;
-}
-
-Choice Rule::barrier(std::uint32_t) const noexcept {
-  if (is_forced_ && forced_.algorithm == Algorithm::dissemination) return forced_;
-  return {Algorithm::dissemination, 1, 1};
-}
-
-Choice Rule::exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t largest) const noexcept {
-  if (is_forced_ && forced_.algorithm != Algorithm::dissemination) return forced_;
-  // A ring moves each byte once a link, but wants even blocks: one that is much larger than the rest travels
-  // alone.
-  const bool is_even = largest <= 4 * (bytes / n + 1);
-  if (bytes / n >= large_block && is_even) return {Algorithm::ring, 1, 1};
-  return {Algorithm::bruck, 1, 1};
 }
 
 }  // namespace weft::collectives

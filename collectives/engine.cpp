@@ -74,7 +74,8 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
     end_at_all(c, Why::lost, *lost);
     return generation;
   }
-  start_phase(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
+  start_phase(c,
+              kind == Kind::barrier ? options_.rule->barrier(c.n()) : options_.rule->exchange(c.n(), 0, 0));
   return generation;
 }
 
@@ -191,7 +192,7 @@ void Engine::advance(Collective& c) {
   }
   if (c.phase == 0 && bytes != 0) {
     c.phase = 1;
-    return start_phase(c, options_.rule.exchange(c.n(), bytes, largest));
+    return start_phase(c, options_.rule->exchange(c.n(), bytes, largest));
   }
   end(c, std::nullopt, std::nullopt);
 }

@@ -36,11 +36,11 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/choice.hpp"
 #include "collectives/collective.hpp"
 #include "collectives/early.hpp"
 #include "collectives/generations.hpp"
 #include "collectives/past.hpp"
+#include "collectives/rule.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/mesh/outbox.hpp"
 
@@ -64,7 +64,8 @@ class Engine {
     /// Bytes of contributions in one message, if it has several: less than the mesh takes at once.
     std::uint64_t most_in_a_message = std::uint64_t{128} << 20;
     std::uint64_t most_early_bytes = std::uint64_t{4} << 30;  ///< of messages that this node is not ready for
-    Rule rule{};
+    /// All nodes have the same before they begin a collective.
+    std::shared_ptr<const Rule> rule = std::make_shared<Rule>();
   };
   static constexpr std::size_t most_given_up = 65536;
   Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options);

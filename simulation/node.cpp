@@ -43,6 +43,7 @@ void open(server::Cluster& cluster, Loop& loop, sim::Network& network, const Nod
   };
   const auto opened = cluster.open(spec, server::Cluster::Carrier{1, open_fabric});
   require(opened.is_open, "a cluster");
+  if (place.costs) cluster.costs().take(*place.costs);
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ Node::Node(sim::Network& network, const Loop::TimePoint& now, const Place& place
       self_(link::make_proc("server", place.self)),
       loop_(io_, &now),
       handlers_(events::Identity{self_, {}}),
-      cluster_(loop_, host_name_) {
+      cluster_(loop_, host_name_, place.machine) {
   auto segment = shm::Segment::create(segment_bytes);
   require(segment && store::format_segment(*segment), "a segment");
   segment_ = std::move(*segment);

@@ -27,6 +27,8 @@ class Node final : server::ClientConnection::Owner {
     NodeNumber self = 0, nodes = 1;
     mesh::Limits limits{};
     std::size_t width_of_ends = server::ProcessEnds::tree_width;
+    std::uint64_t machine = 1;                  ///< servers of one number share its processors
+    std::optional<collectives::Costs> costs{};  ///< as the launch information has them; nothing: it has none
   };
   /// A job, as the host of each node registers it; nodes without a rank of it know it, too.
   struct Job {

@@ -35,7 +35,9 @@ World::World(const Shape& shape)
       printed_(shape.nodes, ~shape.seed + 1) {
   for (NodeNumber number = 0; number < shape.nodes; ++number)
     nodes_.push_back(std::make_unique<Node>(
-        network_, now_, Node::Place{number, shape.nodes, shape.limits, shape.width_of_ends}));
+        network_, now_,
+        Node::Place{number, shape.nodes, shape.limits, shape.width_of_ends,
+                    shape.is_one_machine ? 1 : std::uint64_t{number} + 1, shape.costs}));
   for (const auto& to : nodes_)
     for (const auto& from : nodes_)
       if (to != from) to->add(from->contact());

@@ -31,6 +31,8 @@ class World {
     mesh::Limits limits{};
     std::size_t width_of_ends = server::ProcessEnds::tree_width;  ///< of the tree down which they are told
     std::uint64_t seed = 1;
+    bool is_one_machine = true;                 ///< what servers know of each other: it takes no time of any
+    std::optional<collectives::Costs> costs{};  ///< that the servers choose algorithms by
     std::vector<std::vector<NodeNumber>> spawned{};  ///< jobs that may be started later, as Places
 
     Places places() const { return {nodes, ranks_a_node, spawned}; }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collectives/choice.hpp"
 #include "collectives/message.hpp"
+#include "collectives/rule.hpp"
 
 namespace weft::simulation {
 

@@ -220,7 +220,8 @@ LaunchBlob launch_blob() {
            {EnvarChange::first, "PATH", "/bin", ':'},
            {EnvarChange::unset, "B", "", ':', 1}},
           plan,
-          {Encoded(3, std::byte{1}), {}}};
+          {Encoded(3, std::byte{1}), {}},
+          collectives::Costs::on_one_machine(2)};
 }
 
 /// A log in memory of its own, with two records.
@@ -252,7 +253,8 @@ void add_server(Decoders& to) {
   const ServerContact contact{
       3,
       "host",
-      {.incarnation = 5, .address = {Encoded(20, std::byte{1})}, .keys = {Encoded(8, std::byte{2})}}};
+      {.incarnation = 5, .address = {Encoded(20, std::byte{1})}, .keys = {Encoded(8, std::byte{2})}},
+      .machine = 11};
   add<ServerContact>(to, "server_contact", {&contact});
   const CardRegions regions{.first = 1024,
                             .capacity = 1 << 20,

@@ -23,6 +23,7 @@ int print(const std::string& text) {
 int show(const Cluster& cluster, const Options& options) {
   if (options.json) return print(json_of(cluster));
   if (options.memory) return print(memory_of(cluster));
+  if (options.collectives) return print(collectives_of(cluster));
   return print(text_of(cluster) + (options.stats ? counters_of(cluster) + memory_of(cluster) : ""));
 }
 

@@ -36,6 +36,8 @@ Options parse_options(std::vector<std::string> args) {
   grammar.add_flag("-s,--stats", options.stats,
                    "Print counters, too: gets, fences, messages and bytes; and memory by region");
   grammar.add_flag("--memory", options.memory, "Print what takes memory on each node, and nothing else");
+  grammar.add_flag("--collectives", options.collectives,
+                   "Print which algorithms collectives between the nodes take, and why, and nothing else");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document, counters included");
   grammar.add_flag("--metrics", options.metrics,
                    "Print metrics for Prometheus, in its text format; default: of all your launches here");
@@ -53,13 +55,15 @@ Options parse_options(std::vector<std::string> args) {
     throw messages::usage(error.what());
   }
   if (!pid.empty()) options.pid = pid_in(pid);
-  if (options.settings && (options.list || options.stats || options.memory || options.pid))
+  const bool is_part = options.memory || options.collectives;
+  if (options.settings && (options.list || options.stats || is_part || options.pid))
     throw messages::usage("--settings goes with --json only: it asks no server");
-  if (options.metrics &&
-      (options.json || options.stats || options.memory || options.list || options.settings))
+  if (options.metrics && (options.json || options.stats || is_part || options.list || options.settings))
     throw messages::usage("--metrics is a form of its own; leave out the other options");
   if (options.memory && (options.json || options.stats || options.list))
     throw messages::usage("--memory is printed alone; --stats and --json have it, too");
+  if (options.collectives && (options.memory || options.json || options.stats || options.list))
+    throw messages::usage("--collectives is printed alone; --json has it, too");
   if (options.list && options.pid) throw messages::usage("--list takes no process id");
   return options;
 }

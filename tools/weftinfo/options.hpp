@@ -10,8 +10,8 @@ namespace weft::weftinfo {
 
 struct Options {
   std::optional<long> pid;  ///< of a server; nothing: the only cluster of this user
-  bool list = false, stats = false, memory = false, json = false, metrics = false, show_version = false,
-       settings = false;
+  bool list = false, stats = false, memory = false, collectives = false, json = false, metrics = false,
+       show_version = false, settings = false;
   std::string help;  ///< not empty: print this and leave
 };
 

@@ -92,6 +92,11 @@ Fence read_fence(const Reader& in) {
   return out;
 }
 
+Collective read_collective(const Reader& in) {
+  return {in.at("weft.bytes").number(), in.at("weft.algorithm").text(), in.at("weft.cost").number(),
+          in.at("weft.other").text(), in.at("weft.other.cost").number()};
+}
+
 }  // namespace
 
 const char* range_name(std::uint32_t range) noexcept {
@@ -163,6 +168,8 @@ std::optional<Cluster> read_cluster(const pmix_value_t& value) {
   out.counter_names = in.at("weft.counter.names").each([](const Reader& name) { return name.text(); });
   out.counter_texts = in.at("weft.counter.texts").each([](const Reader& text) { return text.text(); });
   out.counter_measures = in.at("weft.counter.measures").numbers();
+  out.collectives = in.at("weft.choices").each(read_collective);
+  out.costs = in.at("weft.costs").text();
   out.nodes = in.at("weft.nodes").each(read_node);
   out.jobs = in.at("weft.jobs").each(read_job);
   out.fences = in.at("weft.fences").each(read_fence);

@@ -90,6 +90,16 @@ struct Group {
   std::vector<RankRun> members;
 };
 
+/// Which algorithm a collective of all nodes takes, and the cheapest of the others. Times as the servers'
+/// cost model has them.
+struct Collective {
+  std::uint64_t bytes = 0;  ///< of each node; 0: a barrier
+  std::string algorithm;
+  std::uint64_t cost_ns = 0;
+  std::string other;
+  std::uint64_t other_cost_ns = 0;
+};
+
 struct Cluster {
   std::string nspace;
   std::uint32_t asked = 0, size = 0;
@@ -100,6 +110,8 @@ struct Cluster {
   std::vector<Group> groups{}, sets{};
   std::vector<std::string> counter_texts{};       ///< what each counter counts
   std::vector<std::uint32_t> counter_measures{};  ///< the Measure of each
+  std::vector<Collective> collectives{};          ///< empty: of one node
+  std::string costs{};                            ///< of messages between its nodes
 
   const Node* node(std::uint32_t number) const;
   std::string host_of(std::uint32_t number) const;

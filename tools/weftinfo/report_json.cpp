@@ -98,6 +98,18 @@ void write(Json& out, const Cluster& cluster, const Fence& fence) {
   out.end();
 }
 
+void write_collectives(Json& out, const Cluster& cluster) {
+  out.key("collectives").object().field("costs", cluster.costs).key("choices").array();
+  for (const auto& one : cluster.collectives) {
+    out.object()
+        .field("bytes_a_node", one.bytes)
+        .field("algorithm", one.algorithm)
+        .field("cost_ns", one.cost_ns);
+    out.field("other", one.other).field("other_cost_ns", one.other_cost_ns).end();
+  }
+  out.end().end();
+}
+
 void write(Json& out, const Cluster& cluster) {
   out.object().field("cluster", cluster.nspace).field("asked", cluster.asked).field("size", cluster.size);
   out.key("nodes").array();
@@ -110,7 +122,9 @@ void write(Json& out, const Cluster& cluster) {
   for (const auto& group : cluster.groups) write(out, group);
   out.end().key("sets").array();
   for (const auto& set : cluster.sets) write(out, set);
-  out.end().end();
+  out.end();
+  write_collectives(out, cluster);
+  out.end();
 }
 
 }  // namespace

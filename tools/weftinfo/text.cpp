@@ -221,6 +221,19 @@ std::string memory_of(const Cluster& cluster) {
   return out.empty() ? out : "memory now, of the segment what is used of its addresses:\n" + out;
 }
 
+std::string collectives_of(const Cluster& cluster) {
+  if (cluster.collectives.empty())
+    return fmt::format("cluster {} has one node: nothing is exchanged between nodes\n", cluster.nspace);
+  auto out = fmt::format("collectives of the {} nodes of cluster {}, by the costs of messages: {}\n",
+                         cluster.size, cluster.nspace, cluster.costs);
+  const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1000; };
+  for (const auto& one : cluster.collectives)
+    out += fmt::format("  {:<20} {:<16} {:>10.1f} us; {} would take {:.1f} us\n",
+                       one.bytes == 0 ? "barrier" : bytes_text(one.bytes) + " a node", one.algorithm,
+                       us(one.cost_ns), one.other, us(one.other_cost_ns));
+  return out;
+}
+
 std::string counters_of(const Cluster& cluster) {
   std::string out;
   for (std::size_t i = 0; i < cluster.counter_names.size(); ++i) {

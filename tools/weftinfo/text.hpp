@@ -17,6 +17,9 @@ std::string counters_of(const Cluster& cluster);
 /// What each node's server, its clients and the parts of the segment take.
 std::string memory_of(const Cluster& cluster);
 
+/// Which algorithms its collectives take, and what the next best would.
+std::string collectives_of(const Cluster& cluster);
+
 std::string json_of(const std::vector<Listed>& clusters);
 std::string json_of(const Cluster& cluster);
 

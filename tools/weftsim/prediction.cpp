@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "simulation/schedules/model.hpp"
 #include "tools/channel/launch_order.hpp"
 #include "tools/channel/launch_tree.hpp"
 #include "tools/weftsim/messages.hpp"
@@ -38,9 +39,10 @@ Time rounded(double ns) {
 class Prediction {
  public:
   explicit Prediction(const Job& job)
-      : job_(job), costs_(costs_of(job.network, job.wires_only)), node_(job.node) {
-    if (job.collective) rule_ = collectives::Rule(*job.collective);
-  }
+      : job_(job),
+        costs_(costs_of(job.network, job.wires_only)),
+        node_(job.node),
+        rule_(job.collective, simulation::model_of(costs_)) {}
 
   Operation of(std::string_view name) const {
     if (name == "launch") return launch();
@@ -292,7 +294,7 @@ class Prediction {
   const Job& job_;
   const simulation::Costs costs_;
   const NodeFigures& node_;
-  collectives::Rule rule_{};
+  const collectives::Rule rule_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <functional>
 #include <random>
 
+#include "simulation/schedules/model.hpp"
 #include "simulation/world.hpp"
 #include "tools/weftsim/messages.hpp"
 
@@ -44,6 +45,7 @@ World::Shape shape_of(const Job& job) {
   out.network.serial_nics = true;
   out.network.max_message = costs.max_message;
   out.seed = job.seed;
+  out.costs = simulation::model_of(costs);
   return out;
 }
 

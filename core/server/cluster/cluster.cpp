@@ -39,21 +39,21 @@ std::uint64_t incarnation_now() {
 }
 
 /// A wrong one is logged by the first server as a warning, as the other settings are.
-collectives::Rule rule_setting(NodeNumber self) {
+std::shared_ptr<collectives::Rule> rule_setting(NodeNumber self) {
   const auto text = base::read(base::Variable::collective).text;
-  if (text.empty()) return {};
+  if (text.empty()) return std::make_shared<collectives::Rule>();
   const auto choice = collectives::parse_choice(text);
-  if (choice) return collectives::Rule(*choice);
+  if (choice) return std::make_shared<collectives::Rule>(*choice);
   base::log(self == 0 ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::settings,
             base::complaint(base::Variable::collective, text, choice.error().what));
-  return {};
+  return std::make_shared<collectives::Rule>();
 }
 
-collectives::Engine::Options engine_options(const ClusterSpec& spec) {
+collectives::Engine::Options engine_options(std::shared_ptr<const collectives::Rule> rule) {
   collectives::Engine::Options out;
   out.message_id = engine_messages;
   out.most_in_all = most_at_once_in_all;
-  out.rule = rule_setting(spec.self);
+  out.rule = std::move(rule);
   return out;
 }
 
@@ -101,14 +101,16 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
 }
 
 Cluster::Way::Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, ServerTable& servers,
-                  const std::vector<ViewRoom*>& rooms)
+                  const std::vector<ViewRoom*>& rooms, const std::shared_ptr<collectives::Rule>& rule)
     : rpc(opened->mesh(), rpc_messages),
-      engine(opened->mesh(), spec.self, engine_options(spec)),
+      costs(loop, rpc, servers, rule),
+      engine(opened->mesh(), spec.self, engine_options(rule)),
       views(loop, spec.self, spec.nodes, opened->mesh(), rpc, engine, servers, rooms),
       contacts(servers, opened->mesh(), views),
       fabric(std::move(opened)) {}
 
-Cluster::Cluster(Loop& loop, std::string host) : loop_(loop), servers_(std::move(host)) {}
+Cluster::Cluster(Loop& loop, std::string host, std::uint64_t machine)
+    : loop_(loop), servers_(std::move(host), machine) {}
 
 Cluster::~Cluster() = default;
 
@@ -143,7 +145,8 @@ Cluster::Carrier Cluster::carrier_of_machine(const ClusterSpec& spec) {
 Cluster::Opened Cluster::open_over(const ClusterSpec& spec, const Carrier& carrier) {
   auto opened = carrier.open_fabric(*this, {spec.self, carrier.incarnation});
   if (!opened.fabric) return {false, std::move(opened.note)};
-  way_ = std::make_unique<Way>(loop_, std::move(opened.fabric), spec, servers_, view_rooms_);
+  way_ = std::make_unique<Way>(loop_, std::move(opened.fabric), spec, servers_, view_rooms_,
+                               rule_setting(spec.self));
   if (auto why_not = enter(spec, carrier.incarnation); !why_not.empty()) {
     be_alone();
     return {false, std::move(why_not)};

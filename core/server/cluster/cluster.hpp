@@ -22,6 +22,8 @@
 #include "collectives/engine.hpp"
 #include "core/server/cluster/contacts.hpp"
 #include "core/server/cluster/fabric.hpp"
+#include "core/server/cluster/machine.hpp"
+#include "core/server/cluster/message_costs.hpp"
 #include "core/server/cluster/rpc.hpp"
 #include "core/server/cluster/server_table.hpp"
 #include "core/server/cluster/views.hpp"
@@ -64,7 +66,7 @@ class Cluster final : mesh::Watcher {
     bool has_left;  ///< it had said so: its end is no news, but nothing comes from there any more
   };
   /// Of one node: node 0, whatever number the host has given to this server.
-  Cluster(Loop& loop, std::string host);
+  Cluster(Loop& loop, std::string host, std::uint64_t machine = machine_number());
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -105,6 +107,7 @@ class Cluster final : mesh::Watcher {
   Contacts& contacts() noexcept { return way_->contacts; }
   Fabric& fabric() noexcept { return *way_->fabric; }
   collectives::Engine& engine() noexcept { return way_->engine; }
+  MessageCosts& costs() noexcept { return way_->costs; }
   const Rpc::Counters& request_counters() const noexcept { return way_->rpc.counters(); }
 
   /// A key for one purpose, the same at all servers of the cluster; nothing where there is no way to others.
@@ -129,8 +132,9 @@ class Cluster final : mesh::Watcher {
   /// others.
   struct Way {
     Way(Loop& loop, std::unique_ptr<Fabric> opened, const ClusterSpec& spec, ServerTable& servers,
-        const std::vector<ViewRoom*>& rooms);
+        const std::vector<ViewRoom*>& rooms, const std::shared_ptr<collectives::Rule>& rule);
     Rpc rpc;
+    MessageCosts costs;
     collectives::Engine engine;
     Views views;
     Contacts contacts;

@@ -14,7 +14,8 @@ constexpr const char* other_version = "it speaks another version of what servers
 }  // namespace
 
 std::vector<std::byte> Contacts::own() const {
-  return base::encode(ServerContact{servers_.self(), servers_.host(), mesh_.contact()});
+  return base::encode(
+      ServerContact{servers_.self(), servers_.host(), mesh_.contact(), servers_.machine_of(servers_.self())});
 }
 
 std::string Contacts::add(Bytes packed) {
@@ -42,7 +43,7 @@ std::string Contacts::add(Bytes packed) {
   if (contact->node >= servers_.count()) return refused("no node of this cluster");
   if (const auto added = mesh_.add_peer(contact->node, contact->contact); !added)
     return refused(added.error().what);
-  servers_.add(contact->node, contact->host);
+  servers_.add(contact->node, contact->host, contact->machine);
   views_.node_is_back(contact->node);
   base::debug(base::LogPart::mesh, "server of node {} ({}) is known", contact->node, contact->host);
   return {};

@@ -31,10 +31,11 @@ struct ServerContact {
   mesh::NodeNumber node = 0;
   std::string host;
   mesh::Contact contact;
+  std::uint64_t machine = 0;  ///< machine_number()
 };
 template <class Archive>
 void fields(Archive& archive, ServerContact& m) {
-  archive(m.node, m.host, m.contact);
+  archive(m.node, m.host, m.contact, m.machine);
 }
 /// How a contact begins in every version, so that one of another version is refused by name.
 struct ServerName {

@@ -72,6 +72,7 @@ enum class RequestType : std::uint16_t {
   view_report,   ///< what is undecided there, and what has ended
   view_install,  ///< what has become of it
   view_result,   ///< what was contributed to a collective that has ended well
+  cost_probe,    ///< no more than its bytes: how long it takes is measured (message_costs.hpp)
 };
 
 class Rpc {

@@ -13,6 +13,7 @@ void ServerTable::reset(NodeNumber self, NodeNumber count, NodeNumber first_node
   incarnation_ = incarnation;
   entries_.assign(count, {});
   entries_[self].host = host_;
+  entries_[self].machine = machine_;
 }
 
 std::string ServerTable::name_of(NodeNumber node) const {

@@ -15,7 +15,10 @@ namespace weft::server {
 class ServerTable final : public Views::Others {
  public:
   /// Of one node: node 0, whatever number the host has given to this server.
-  explicit ServerTable(std::string host) : host_(std::move(host)) { reset(0, 1, 1, 0); }
+  /// machine: as machine_number().
+  ServerTable(std::string host, std::uint64_t machine) : host_(std::move(host)), machine_(machine) {
+    reset(0, 1, 1, 0);
+  }
 
   NodeNumber self() const noexcept { return self_; }
   /// Of this server; that of a later one of the same number is greater. In a cluster of one: 0.
@@ -36,6 +39,8 @@ class ServerTable final : public Views::Others {
   bool is_lost(NodeNumber node) const noexcept { return node < count() && entries_[node].is_lost; }
   /// It is there from the start, or has come.
   bool is_expected(NodeNumber node) const noexcept { return node < first_nodes_ || is_known(node); }
+  /// machine_number() there; 0: not known. node: below count().
+  std::uint64_t machine_of(NodeNumber node) const noexcept { return entries_[node].machine; }
   /// All whose contact is known and that are not lost, without oneself.
   std::vector<NodeNumber> others() const override;
 
@@ -48,7 +53,9 @@ class ServerTable final : public Views::Others {
              std::optional<NodeNumber> names_keeper = {});
   void name(NodeNumber node, const std::string& host) { entries_[node].host = host; }
   /// Its contact is known: of a server that is there, of a later one perhaps than before.
-  void add(NodeNumber node, const std::string& host) { entries_[node] = {.host = host, .is_known = true}; }
+  void add(NodeNumber node, const std::string& host, std::uint64_t machine = 0) {
+    entries_[node] = {.host = host, .machine = machine, .is_known = true};
+  }
   void leave(NodeNumber node) { entries_[node].has_left = true; }
   /// While the cluster stops none is there: a caller whose request has failed turns to the next node.
   void hide_all(bool hides) noexcept { is_hidden_ = hides; }
@@ -56,9 +63,11 @@ class ServerTable final : public Views::Others {
  private:
   struct Entry {
     std::string host;
+    std::uint64_t machine = 0;
     bool is_known = false, is_lost = false, has_left = false;
   };
   const std::string host_;
+  const std::uint64_t machine_;
   NodeNumber self_ = 0, first_nodes_ = 1;
   std::optional<NodeNumber> names_keeper_;
   std::uint64_t incarnation_ = 0;

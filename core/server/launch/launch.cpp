@@ -57,7 +57,8 @@ void Launch::setup_application(std::string nspace, Envars envars, std::optional<
   auto blob =
       std::make_shared<LaunchBlob>(LaunchBlob{std::move(nspace), std::move(envars), std::move(fabric)});
   calls_.run_later([this, blob, wants_servers, done = answered_once(std::move(done))] {
-    pack(*blob, wants_servers, done);
+    const auto go_on = [this, blob, wants_servers, done] { pack(*blob, wants_servers, done); };
+    wants_servers&& is_cluster_of_host() ? rooms_.cluster.costs().settle(go_on) : go_on();
   });
 }
 
@@ -68,6 +69,7 @@ void Launch::pack(LaunchBlob& blob, bool wants_servers, const Packed& done) {
   if (wants_servers && is_cluster_of_host()) {
     blob.contacts.assign(inventory_.begin(), inventory_.end());
     blob.contacts.push_back(rooms_.cluster.contacts().own());
+    blob.costs = rooms_.cluster.costs().rule().costs();
   }
   if (blob.fabric) {
     const auto note = introducers_.open(loop_, blob.nspace, host_name_, *blob.fabric);
@@ -108,6 +110,7 @@ void Launch::act_on(const LaunchBlob& blob, std::optional<std::uint64_t> node,
     done(status);
   };
   if (const auto status = take_contacts(blob.contacts); status != PMIX_SUCCESS) return end(status);
+  if (blob.costs && rooms_.cluster.is_open()) rooms_.cluster.costs().take(*blob.costs);
   if (!blob.fabric) return end(PMIX_SUCCESS);
   const auto& plan = *blob.fabric;
   const auto self = node ? std::optional(static_cast<NodeNumber>(std::min<std::uint64_t>(*node, UINT32_MAX)))

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/wire.hpp"
+#include "collectives/cost.hpp"
 #include "core/server/launch/envars.hpp"
 #include "core/server/launch/fabric_plan.hpp"
 #include "transport/mesh/version.hpp"
@@ -24,10 +25,12 @@ struct LaunchBlob {
   std::optional<FabricPlan> fabric{};  ///< nothing: the servers of the nodes are not introduced to each other
   /// Of the servers of a cluster that the host made: each takes in those of the others.
   std::vector<std::vector<std::byte>> contacts{};
+  /// Of messages between these servers: the numbers that all of them choose algorithms by.
+  std::optional<collectives::Costs> costs{};
 };
 template <class Archive>
 void fields(Archive& archive, LaunchBlob& m) {
-  archive(m.nspace, m.envars, m.fabric, m.contacts);
+  archive(m.nspace, m.envars, m.fabric, m.contacts, m.costs);
 }
 
 std::vector<std::byte> encode_launch(const LaunchBlob& blob);

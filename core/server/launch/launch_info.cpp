@@ -130,6 +130,7 @@ Result<LaunchBlob> read_launch_info(std::string_view nspace, const pmix_info_t* 
     out.envars.insert(out.envars.end(), std::make_move_iterator(packed->envars.begin()),
                       std::make_move_iterator(packed->envars.end()));
     if (packed->fabric) out.fabric = std::move(packed->fabric);
+    if (packed->costs) out.costs = packed->costs;
     out.contacts.insert(out.contacts.end(), std::make_move_iterator(packed->contacts.begin()),
                         std::make_move_iterator(packed->contacts.end()));
   }

@@ -154,6 +154,13 @@ struct FenceReport {
   std::vector<NodeNumber> waits_for;  ///< where all ranks are in it: nodes whose message another needs
 };
 
+/// What collectives of all nodes take, by the costs of messages that the server that was asked has.
+struct ChoiceEntry {
+  std::uint64_t bytes = 0;       ///< of each node's contribution; 0: a barrier
+  std::string algorithm, other;  ///< other: the cheapest of the rest
+  std::uint64_t cost_ns = 0, other_cost_ns = 0;
+};
+
 struct ClusterReport {
   std::string nspace;
   NodeNumber asked = 0;    ///< the node that merged it
@@ -162,6 +169,8 @@ struct ClusterReport {
   std::vector<JobReport> jobs;
   std::vector<FenceReport> fences;
   std::vector<GroupEntry> groups{}, sets{};  ///< by name
+  std::vector<ChoiceEntry> choices{};        ///< empty: of one node
+  std::string costs{};                       ///< of messages between the nodes; empty: of one node
 };
 
 /// The nodes that take part in a fence, ascending; empty: not known.

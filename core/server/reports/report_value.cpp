@@ -173,11 +173,21 @@ Value to_value(const FenceReport& fence) {
   return array(out);
 }
 
+Value to_value(const ChoiceEntry& choice) {
+  Infos out;
+  out.add("weft.bytes", Value::of(choice.bytes));
+  out.add("weft.algorithm", text(choice.algorithm));
+  out.add("weft.cost", Value::of(choice.cost_ns));
+  out.add("weft.other", text(choice.other));
+  out.add("weft.other.cost", Value::of(choice.other_cost_ns));
+  return array(out);
+}
+
 }  // namespace
 
 Result<data::Value> to_value(const ClusterReport& report) {
   try {
-    Infos out, nodes, jobs, fences, names, texts, groups, sets;
+    Infos out, nodes, jobs, fences, names, texts, groups, sets, choices;
     std::vector<std::uint32_t> measures;
     for (const auto& node : report.nodes) nodes.add("weft.node", to_value(node));
     for (const auto& job : report.jobs) jobs.add("weft.job", to_value(job));
@@ -189,6 +199,7 @@ Result<data::Value> to_value(const ClusterReport& report) {
     }
     for (const auto& group : report.groups) groups.add("weft.group", to_value(group, PMIX_GROUP_ID));
     for (const auto& set : report.sets) sets.add("weft.set", to_value(set, PMIX_PSET_NAME));
+    for (const auto& choice : report.choices) choices.add("weft.choice", to_value(choice));
     out.add(PMIX_SERVER_NSPACE, text(report.nspace));
     out.add(PMIX_SERVER_RANK, Value::of_rank(report.asked));
     out.add(PMIX_NUM_NODES, Value::of(report.size));
@@ -197,6 +208,8 @@ Result<data::Value> to_value(const ClusterReport& report) {
     out.add("weft.fences", array(fences));
     out.add("weft.groups", array(groups));
     out.add("weft.sets", array(sets));
+    out.add("weft.choices", array(choices));
+    out.add("weft.costs", text(report.costs));
     out.add("weft.counter.names", array(names));
     out.add("weft.counter.texts", array(texts));
     out.add("weft.counter.measures", numbers(PMIX_UINT32, measures));

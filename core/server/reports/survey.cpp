@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/server/reports/choices.hpp"
+
 namespace weft::server {
 
 void Survey::run(Loop& loop, Cluster& cluster, std::string name, OwnReport& own, Then then) {
@@ -58,7 +60,9 @@ void Survey::finish() {
   std::erase_if(entries_, [this](const NodeEntry& entry) {
     return entry.state == NodeEntry::State::unknown && !cluster_.servers().is_expected(entry.node);
   });
-  then_(merged(std::move(name_), cluster_.self(), std::move(entries_), members()));
+  auto report = merged(std::move(name_), cluster_.self(), std::move(entries_), members());
+  if (cluster_.is_open()) add_choices(cluster_.costs().rule(), report);
+  then_(std::move(report));
 }
 
 void Survey::ask(NodeNumber node, const ReportRequest& request) {

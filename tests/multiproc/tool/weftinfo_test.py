@@ -81,6 +81,33 @@ class Info(unittest.TestCase):
             self.assertIn("memory now", info(job, "--stats"))
             self.assertTrue(info(job, "--memory").startswith("memory now"))
 
+    def test_collectives_are_chosen_alike_by_all_nodes(self):
+        job = start("--virtual-nodes", "3:1", "-n", "3", GROUPS, "init", "only:0", "say:there", "all", "wait")
+        try:
+            self.assertEqual(read_lines(job.stdout, 1), ["there"])
+            nodes = report(job)["nodes"]
+            told = [json.loads(subprocess.run([WEFTINFO, "--json", str(node["server_pid"])], capture_output=True, timeout=WATCHDOG,
+                                              check=True).stdout)["collectives"] for node in nodes]
+            self.assertEqual(len(told), 4)
+            self.assertEqual(told, told[:1] * len(told))
+            self.assertIn("servers on one machine", told[0]["costs"])
+            self.assertEqual(told[0]["choices"][0]["bytes_a_node"], 0)
+            self.assertTrue(all(one["cost_ns"] > 0 and one["algorithm"] and one["other"] != one["algorithm"] for one in told[0]["choices"]))
+            text = info(job, "--collectives")
+            self.assertTrue(text.startswith("collectives of the 4 nodes of cluster "), text)
+            self.assertIn(" would take ", text)
+        finally:
+            kill_quietly(job)
+
+    def test_one_node_exchanges_nothing(self):
+        job = start("-n", "1", GROUPS, "init", "say:there", "wait")
+        try:
+            self.assertEqual(read_lines(job.stdout, 1), ["there"])
+            self.assertIn("has one node", info(job, "--collectives"))
+            self.assertEqual(report(job)["collectives"]["choices"], [])
+        finally:
+            kill_quietly(job)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

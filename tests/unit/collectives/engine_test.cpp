@@ -24,6 +24,10 @@ void expect_all(const Told& told, const std::vector<NodeNumber>& members, std::u
         << "of node " << members[i] << " in call " << call;
 }
 
+std::shared_ptr<const Rule> forced(const char* choice) {
+  return std::make_shared<Rule>(*parse_choice(choice));
+}
+
 class EveryAlgorithm : public Engines, public ::testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(On, EveryAlgorithm,
                          ::testing::Values("bruck", "recursive_doubling", "ring", "tree:1:2", "tree:2",
@@ -36,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(On, EveryAlgorithm,
 
 TEST_P(EveryAlgorithm, all_contributions_reach_all_members) {
   for (const NodeNumber nodes : {1u, 2u, 3u, 5u, 8u, 13u}) {
-    Engine::Options options{.rule = Rule(*parse_choice(GetParam()))};
+    Engine::Options options{.rule = forced(GetParam())};
     if (nodes > 2) options.most_in_a_message = 10'000;  // some messages in parts
     start(nodes, options, {.seed = nodes, .burst_percent = 10, .delay_percent = 30});
     for (std::uint64_t call = 0; call < 4; ++call)
@@ -70,8 +74,8 @@ TEST_F(EngineTest, among_few_members_longer_contributions_go_at_once) {
 }
 
 TEST_F(EngineTest, no_node_leaves_a_barrier_before_all_have_come) {
-  for (const char* choice : {"dissemination", "dissemination:3"}) {
-    start(9, {.rule = Rule(*parse_choice(choice))});
+  for (const char* choice : {"dissemination", "dissemination:3", "tree:2"}) {
+    start(9, {.rule = forced(choice)});
     for (NodeNumber n = 0; n < 8; ++n) all[n]->begin(world, Kind::barrier, all_nodes(), {});
     for (int i = 0; i < 1000; ++i) turn();
     for (NodeNumber n = 0; n < 8; ++n) ASSERT_EQ(all[n]->told[0].times, 0u) << n;
@@ -285,7 +289,7 @@ TEST_F(EngineTest, a_length_that_no_member_has_is_refused) {
 }
 
 TEST_F(EngineTest, a_member_that_cannot_send_to_another_ends_it_for_those_that_it_reaches) {
-  start(4, {.rule = Rule(*parse_choice("dissemination:1"))}, {},
+  start(4, {.rule = forced("dissemination:1")}, {},
         [](NodeNumber one, NodeNumber other) { return one != 2 || other != 3; });
   for (const auto& node : all) node->begin(world, Kind::barrier, all_nodes(), {});
   ASSERT_TRUE(
@@ -675,17 +679,6 @@ TEST(Choice, texts) {
   for (const char* text :
        {"", "brucks", "bruck:2", "tree:", "tree:0", "tree:2:3:4", "tree:x", "tree:70000", "dissemination:-1"})
     EXPECT_FALSE(parse_choice(text)) << text;
-}
-
-TEST(Rule, large_even_contributions_go_around_a_ring) {
-  const Rule rule;
-  EXPECT_EQ(rule.exchange(8, 8 * 1000, 1000).algorithm, Algorithm::bruck);
-  EXPECT_EQ(rule.exchange(8, 8 * 100'000, 100'000).algorithm, Algorithm::ring);
-  EXPECT_EQ(rule.exchange(8, 1'000'000, 1'000'000).algorithm, Algorithm::bruck) << "one that is much larger";
-  EXPECT_EQ(rule.barrier(8).algorithm, Algorithm::dissemination);
-  const Rule forced(*parse_choice("tree"));
-  EXPECT_EQ(forced.exchange(8, 10, 10).algorithm, Algorithm::tree);
-  EXPECT_EQ(forced.barrier(8).algorithm, Algorithm::dissemination) << "a tree of exchanges is no barrier";
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ class Reference {
                   .passes_alone = false,
                   .max_message = costs.max_message}) {
     for (std::uint32_t i = 0; i < n; ++i)
-      nodes_.push_back(
-          std::make_unique<EngineNode>(transport_, key_, i, n, collectives::Engine::Options{.rule = rule}));
+      nodes_.push_back(std::make_unique<EngineNode>(
+          transport_, key_, i, n, collectives::Engine::Options{.rule = std::make_shared<Rule>(rule)}));
     for (const auto& one : nodes_)
       for (const auto& other : nodes_)
         if (one != other) {

@@ -32,6 +32,7 @@ TEST(Options, defaults_and_all) {
   const auto metrics = parse_options({"--metrics", "17"});
   EXPECT_TRUE(metrics.metrics && metrics.pid == 17);
   EXPECT_TRUE(parse_options({"--memory"}).memory);
+  EXPECT_TRUE(parse_options({"--collectives"}).collectives);
   EXPECT_TRUE(parse_options({"-V"}).show_version);
   EXPECT_NE(parse_options({"--help"}).help.find("--json"), std::string::npos);
 }
@@ -47,6 +48,8 @@ TEST(Options, what_is_wrong_is_named) {
     EXPECT_NE(refusal({"--metrics", other}).find("--metrics"), std::string::npos) << other;
   for (const auto* other : {"--json", "--stats", "--list"})
     EXPECT_NE(refusal({"--memory", other}).find("--memory"), std::string::npos) << other;
+  for (const auto* other : {"--json", "--stats", "--list", "--memory"})
+    EXPECT_NE(refusal({"--collectives", other}).find("--collectives"), std::string::npos) << other;
   EXPECT_NE(refusal({"--list", "2"}).find("--list"), std::string::npos);
 }
 

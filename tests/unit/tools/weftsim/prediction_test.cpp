@@ -42,6 +42,7 @@ TEST(Prediction, init_takes_time_on_every_network) {
 TEST(Prediction, barrier_grows_with_the_logarithm_of_the_nodes) {
   auto job = job_of(1024);
   job.wires_only = true;
+  job.collective = *collectives::parse_choice("dissemination");
   // 10 rounds of overhead, latency, overhead and 84 bytes.
   EXPECT_EQ(predict(job, "barrier").time, 10 * (250 + 1500 + 250 + 3));
   EXPECT_EQ(predict(job, "barrier").messages, 10'240u);
@@ -95,7 +96,7 @@ TEST(Prediction, long_messages_go_in_parts_and_one_contribution_that_is_too_long
 
 TEST(Prediction, what_is_too_large_is_refused_with_what_to_do) {
   auto job = job_of(131'072);
-  job.card_bytes = 64 << 10;  // a ring
+  job.collective = *collectives::parse_choice("ring");
   try {
     predict(job, "full_fence");
     FAIL() << "accepted";

@@ -13,7 +13,10 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 Job job() {
-  return {.nodes = 1000, .ranks_a_node = 16, .network = *network_of("ndr")};
+  return {.nodes = 1000,
+          .ranks_a_node = 16,
+          .network = *network_of("ndr"),
+          .collective = collectives::Choice{collectives::Algorithm::dissemination}};
 }
 
 TEST(Report, text_has_each_operation_with_its_path) {

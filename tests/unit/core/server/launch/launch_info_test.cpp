@@ -318,6 +318,22 @@ TEST(LaunchBlob, is_read_as_it_was_made) {
   EXPECT_EQ(read->envars, of_job().envars);
 }
 
+TEST(LaunchBlob, of_several_packs_keeps_contacts_and_costs) {
+  auto blob = of_job();
+  blob.contacts = {std::vector<std::byte>(3, std::byte{7})};
+  blob.costs = collectives::Costs::on_one_machine(4);
+  auto infos = pack_launch_info(blob);
+  const auto without = pack_launch_info(of_job());
+  for (std::size_t i = 0; i < without.size(); ++i)
+    infos.add(launch_key, *data::Value::copy_of(without.data()[i].value));
+  const auto read = read_launch_info("job", infos.data(), infos.size());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->contacts, blob.contacts);
+  ASSERT_TRUE(read->costs);
+  EXPECT_EQ(read->costs->cores, 4u);
+  EXPECT_EQ(read->costs->source, collectives::Costs::Source::one_machine);
+}
+
 TEST(LaunchBlob, cut_or_changed_at_any_byte_it_is_refused) {
   auto bytes = encode_launch(of_job());
   for (std::size_t length = 0; length < bytes.size(); ++length)

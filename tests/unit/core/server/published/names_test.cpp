@@ -188,7 +188,7 @@ TEST(OwnNames, are_found_by_publisher_and_key) {
 }
 
 TEST(Places, go_to_the_next_server_that_is_there) {
-  ServerTable servers("host");
+  ServerTable servers("host", 1);
   servers.reset(0, 4, 4, 1);
   for (NodeNumber node = 1; node < 4; ++node) servers.add(node, "other");
   Places places(servers);
@@ -204,7 +204,7 @@ TEST(Places, go_to_the_next_server_that_is_there) {
 }
 
 TEST(Places, follow_what_other_servers_know) {
-  ServerTable servers("host");
+  ServerTable servers("host", 1);
   servers.reset(0, 4, 4, 1);
   for (NodeNumber node = 1; node < 4; ++node) servers.add(node, "other");
   Places places(servers);
@@ -220,7 +220,7 @@ TEST(Places, follow_what_other_servers_know) {
 }
 
 TEST(Places, have_a_keeper_that_has_said_so) {
-  ServerTable servers("host");
+  ServerTable servers("host", 1);
   servers.reset(0, 3, 3, 1);
   for (const NodeNumber node : {1u, 2u}) servers.add(node, "other");
   Places places(servers);
@@ -234,7 +234,7 @@ TEST(Places, have_a_keeper_that_has_said_so) {
 }
 
 TEST(Places, are_on_nodes_that_are_there_from_the_start) {
-  ServerTable servers("host");
+  ServerTable servers("host", 1);
   servers.reset(5, 6, 2, 1);  // this one came later
   for (const NodeNumber node : {0u, 1u, 3u}) servers.add(node, "other");
   EXPECT_EQ(servers.expected(), 4u);
@@ -247,7 +247,7 @@ TEST(Places, are_on_nodes_that_are_there_from_the_start) {
 }
 
 TEST(Places, spread_the_keys) {
-  ServerTable servers("host");
+  ServerTable servers("host", 1);
   servers.reset(0, 8, 8, 1);
   Places places(servers);
   std::vector<int> count(8);

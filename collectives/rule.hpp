@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice without WEFT_COLLECTIVE: the algorithm that the cost model has as the cheapest. Every member
+// computes the same one, as all have the same numbers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "collectives/cost.hpp"
+
+namespace weft::collectives {
+
+class Rule {
+ public:
+  Rule() = default;
+  /// forced: for every collective that it can do: bruck, recursive_doubling and ring for exchanges,
+  /// dissemination for barriers, tree for both.
+  explicit Rule(const std::optional<Choice>& forced, const Costs& costs = Costs{})
+      : forced_(forced), costs_(costs) {}
+
+  /// From the next collective on.
+  void take(const Costs& costs) noexcept { costs_ = costs; }
+  const Costs& costs() const noexcept { return costs_; }
+  const std::optional<Choice>& forced() const noexcept { return forced_; }
+
+  Choice barrier(std::uint32_t n) const noexcept;
+  /// bytes: of all contributions together, of which the largest has `largest`.
+  Choice exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t largest) const noexcept;
+
+  /// What a choice rests on: what it takes, and the cheapest of the others. ns, as cost_of() has it.
+  struct Reason {
+    Choice chosen, other;
+    double cost = 0, other_cost = 0;
+  };
+  Reason why_barrier(std::uint32_t n) const;
+  Reason why_exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t largest) const;
+
+  /// What is chosen among, the usual one first, which is a tree where members share processors: another one
+  /// has to be a tenth cheaper.
+  static std::span<const Choice> barriers() noexcept;
+  static std::span<const Choice> exchanges() noexcept;
+
+ private:
+  std::optional<Choice> forced_;
+  Costs costs_;
+};
+
+}  // namespace weft::collectives

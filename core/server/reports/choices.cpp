@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/reports/choices.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace weft::server {
+namespace {
+
+constexpr std::array<std::uint64_t, 5> sizes{64, 1024, 16'384, 262'144, 1'048'576};
+
+ChoiceEntry entry_of(std::uint64_t bytes, const collectives::Rule::Reason& why) {
+  return {bytes, collectives::to_text(why.chosen), collectives::to_text(why.other),
+          static_cast<std::uint64_t>(why.cost), static_cast<std::uint64_t>(why.other_cost)};
+}
+
+}  // namespace
+
+void add_choices(const collectives::Rule& rule, ClusterReport& report) {
+  const auto n = static_cast<std::uint32_t>(
+      std::count_if(report.nodes.begin(), report.nodes.end(),
+                    [](const NodeEntry& node) { return node.state == NodeEntry::State::here; }));
+  if (n < 2) return;
+  report.costs = collectives::to_text(rule.costs());
+  report.choices.push_back(entry_of(0, rule.why_barrier(n)));
+  for (const auto bytes : sizes)
+    report.choices.push_back(entry_of(bytes, rule.why_exchange(n, n * bytes, bytes)));
+}
+
+}  // namespace weft::server

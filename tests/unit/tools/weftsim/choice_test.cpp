@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the servers' cost model chooses on the networks of weftsim, against what takes the least time there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "simulation/schedules/model.hpp"
+#include "simulation/schedules/phase.hpp"
+#include "tools/weftsim/networks.hpp"
+
+namespace weft::weftsim {
+namespace {
+
+using collectives::Choice;
+using collectives::Kind;
+using collectives::Rule;
+
+struct Cell {
+  std::uint32_t n;
+  std::uint64_t bytes;  ///< of each member; a barrier: 0
+};
+
+double time_of(const Choice& choice, const Cell& cell, const simulation::Costs& costs) {
+  const auto run = simulation::run_collective(
+      cell.n,
+      simulation::phases_of({.members = cell.n,
+                             .kind = cell.bytes == 0 ? Kind::barrier : Kind::exchange,
+                             .bytes = cell.bytes,
+                             .rule = Rule(choice),
+                             .most_in_all = cell.n * cell.bytes}),  // one phase: what is chosen
+      costs);
+  return static_cast<double>(run->last);
+}
+
+std::vector<Cell> cells() {
+  std::vector<Cell> out;
+  for (const std::uint32_t n : {3u, 4u, 6u, 8u, 12u, 16u, 31u, 64u, 128u})
+    for (const std::uint64_t bytes : {0u, 64u, 1024u, 4096u, 16384u, 65536u, 262144u, 1048576u})
+      if (n * bytes <= (std::uint64_t{64} << 20)) out.push_back({n, bytes});
+  return out;
+}
+
+TEST(Choice, is_within_a_tenth_of_the_best_in_nine_of_ten_cells) {
+  std::size_t good = 0, all = 0;
+  std::string bad;
+  for (const auto& network : networks()) {
+    const auto costs = costs_of(network, false);
+    const Rule rule({}, simulation::model_of(costs));
+    for (const auto& cell : cells()) {
+      const bool is_barrier = cell.bytes == 0;
+      const auto chosen =
+          is_barrier ? rule.barrier(cell.n) : rule.exchange(cell.n, cell.n * cell.bytes, cell.bytes);
+      auto best = chosen;
+      const auto took = time_of(chosen, cell, costs);
+      auto least = took;
+      for (const auto& other : is_barrier ? Rule::barriers() : Rule::exchanges())
+        if (const auto time = time_of(other, cell, costs); time < least) {
+          least = time;
+          best = other;
+        }
+      ++all;
+      if (took <= 1.1 * least)
+        ++good;
+      else
+        bad += std::string(network.name) + " " + std::to_string(cell.n) + " x " + std::to_string(cell.bytes) +
+               ": " + to_text(chosen) + " takes " + std::to_string(took / least) + " of " + to_text(best) +
+               "\n";
+    }
+  }
+  RecordProperty("good", static_cast<int>(good));
+  RecordProperty("all", static_cast<int>(all));
+  EXPECT_GE(10 * good, 9 * all) << good << " of " << all << "\n" << bad;
+}
+
+}  // namespace
+}  // namespace weft::weftsim
