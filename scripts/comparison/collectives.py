@@ -6,12 +6,13 @@ a tenth of the best, for barriers and for full fences of cards of several sizes,
 usage: scripts/comparison/collectives.py [--build DIR] [--nodes 2,4,8,16] [--cards 64,4096,65536,1048576]
                                          [--rounds N] [--budget-ms N]
 
-All algorithms of a size take turns, --rounds times; medians. Exit status: 0, also where a choice is not the
+All algorithms of a size take turns, --rounds times, in an order that is drawn; medians. Exit status: 0, also where a choice is not the
 best; 1 = a job failed.
 """
 import argparse
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -48,10 +49,12 @@ def run(arguments, nodes, algorithm):
 
 def times_of(arguments, nodes):
     """ns of each round, by cell and algorithm."""
-    times = {}
+    times, order = {}, random.Random(nodes)
     for turn in range(arguments.rounds):
         print(f"{nodes} nodes, round {turn + 1} of {arguments.rounds}", file=sys.stderr, flush=True)
-        for algorithm in (CHOSEN, *dict.fromkeys(BARRIERS + EXCHANGES)):
+        algorithms = [CHOSEN, *dict.fromkeys(BARRIERS + EXCHANGES)]
+        order.shuffle(algorithms)  # what ran before has left its traces in caches and clocks
+        for algorithm in algorithms:
             for cell, ns in run(arguments, nodes, algorithm).items():
                 times.setdefault(cell, {}).setdefault(algorithm, []).append(ns)
     return {cell: {algorithm: statistics.median(rounds) for algorithm, rounds in by_algorithm.items()} for cell, by_algorithm in times.items()}
