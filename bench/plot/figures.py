@@ -6,6 +6,7 @@ import dataclasses
 from measured import FLOOR
 
 TEXT_OF_AXIS = {"ranks": "ranks", "hosts": "hosts", "bytes": "bytes of each rank", "nodes": "nodes of 128 processes"}
+TEXT_OF_UNIT = {"ns": "time", "bytes": "memory"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Figure:
     floors: tuple = ()
     floor_text: str = ""
     floor_is_level: bool = False  # one value, of few processes, holds for all places
+    unit: str = "ns"     # of values: ns or bytes
 
 
 BARRIER = (("floor_barrier_yield",), ("floor_barrier_futex",))

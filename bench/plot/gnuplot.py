@@ -6,11 +6,11 @@ import os
 import shutil
 import subprocess
 
-from figures import TEXT_OF_AXIS
+from figures import TEXT_OF_AXIS, TEXT_OF_UNIT
 from page import shown
 
 # gnuplot's numbers of marks and dashes, and colours that differ in brightness too.
-STYLES = (("7", "1", "#0b3d91"), ("4", "2", "#c44e00"), ("8", "4", "#3a7d44"), ("10", "5", "#7a3b8f"))
+STYLES = (("7", "1", "#0b3d91"), ("4", "2", "#c44e00"), ("8", "4", "#3a7d44"), ("10", "5", "#7a3b8f"), ("12", "1", "#b8860b"), ("6", "2", "#111111"))
 FLOOR_STYLE = ("1", "3", "#555555")
 WIDTH, HEIGHT = 640, 440
 
@@ -29,12 +29,12 @@ def block(name, points):
     return f"${name} << EOD\n" + "".join(" ".join(f"{value:.9g}" for value in point) + "\n" for point in points) + "EOD\n"
 
 
-def decades(smallest, largest):
-    """The tics of an axis of nanoseconds that has both: 100 ns, 1 us, 10 us; on a short one those of 2 and 5,
-    too."""
-    exponents = range(math.floor(math.log10(smallest)), math.ceil(math.log10(largest)) + 1)
-    steps = (1, 2, 5) if largest < 100 * smallest else (1,)
-    return ", ".join(f"'{shown(step * 10**exponent)}' {step * 10**exponent:g}" for exponent in exponents for step in steps)
+def tics_of(smallest, largest, unit):
+    """The tics of an axis that has both. Of nanoseconds: 100 ns, 1 us, 10 us; on a short one those of 2 and
+    5, too. Of bytes: powers of four."""
+    base, steps = (4, (1,)) if unit == "bytes" else (10, (1, 2, 5) if largest < 100 * smallest else (1,))
+    exponents = range(math.floor(math.log(smallest, base)), math.ceil(math.log(largest, base)) + 1)
+    return ", ".join(f"'{shown(step * base**exponent, unit)}' {step * base**exponent:g}" for exponent in exponents for step in steps)
 
 
 def script(figure, curves, floor, name):
@@ -42,6 +42,8 @@ def script(figure, curves, floor, name):
     blocks, bars, plots = "", [], []
     places = sorted({point[0] for points in curves.values() for point in points})
     values = [value for points in curves.values() for point in points for value in point[1:]] + [value for _, value in floor]
+    if len(curves) > len(STYLES):
+        raise NoGnuplot(f"{figure.name} has {len(curves)} curves; marks and dashes are there for {len(STYLES)}")
     # A series looks the same in all pictures.
     for number, ((series, points), (mark, dash, colour)) in enumerate(zip(curves.items(), STYLES)):
         if not points:
@@ -55,8 +57,8 @@ def script(figure, curves, floor, name):
         blocks += block("floor", floor)
         plots.append(f"$floor using 1:2 with lines dt {dash} lc rgb '{colour}' lw 2 title {quoted(figure.floor_text)}")
     tics = ", ".join(f"'{at:g}' {at:g}" for at in places)
-    common = (f"set title {quoted(figure.title)}\nset logscale xy\nset xlabel '{TEXT_OF_AXIS[figure.axis]}' offset 0,0.5\nset ylabel 'time'\n"
-              f"set xtics ({tics})\nset ytics ({decades(min(values), max(values))})\nset grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
+    common = (f"set title {quoted(figure.title)}\nset logscale xy\nset xlabel '{TEXT_OF_AXIS[figure.axis]}' offset 0,0.5\nset ylabel '{TEXT_OF_UNIT[figure.unit]}'\n"
+              f"set xtics ({tics})\nset ytics ({tics_of(min(values), max(values), figure.unit)})\nset grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
               f"set xrange [{places[0] * 0.8:g}:{places[-1] * 1.25:g}]\nset yrange [{min(values) / 1.5:g}:{max(values) * 1.5:g}]\nset key below left Left reverse samplen 3 maxcols 1\n")
     plot = "plot " + ", ".join(bars + plots) + "\n"
     svg = f"set terminal svg size {WIDTH},{HEIGHT} dynamic font 'DejaVu Sans,14' background 'white'\nset output {quoted_path(name + '.svg')}\n"

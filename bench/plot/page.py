@@ -15,11 +15,16 @@ td small { color: #555; display: block; }
 """
 
 
-def shown(nanoseconds):
+SCALES = {"ns": ((1e3, 1, "ns"), (1e6, 1e3, "us"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")),
+          "bytes": ((2**10, 1, "B"), (2**20, 2**10, "KiB"), (2**30, 2**20, "MiB"), (float("inf"), 2**30, "GiB"))}
+
+
+def shown(value, unit="ns"):
     """Three digits with the unit that keeps them short."""
-    for limit, divisor, unit in ((1e3, 1, "ns"), (1e6, 1e3, "us"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")):
-        if nanoseconds < limit:
-            return f"{nanoseconds / divisor:.3g} {unit}"
+    for limit, divisor, name in SCALES[unit]:
+        digits = float(f"{value / divisor:.3g}")
+        if max(value, digits * divisor) < limit:
+            return f"{digits:g} {name}"
     return ""
 
 

@@ -34,7 +34,7 @@ def main():
         found = {path.name for path in out.iterdir()}
         wanted = {"README.md", "index.html", "lines.jsonl"} | {f"{one.name}.{kind}" for one in figures.FIGURES for kind in ("svg", "png")}
         page = (out / "index.html").read_text(encoding="utf-8")
-        predicted = {"README.md"} | {f"{name}.svg" for name in scale.OPERATIONS}
+        predicted = {"README.md"} | {f"{name}.svg" for name in (*scale.TITLES, "memory", "overview", "hosts")}
         missing = sorted(predicted - {path.name for path in (out / "scale").iterdir()})
         missing += sorted(wanted - found) + [one.name for one in figures.FIGURES if f'id="{one.name}"' not in page]
     print(f"missing: {missing}" if missing else f"{len(figures.FIGURES)} pictures")

@@ -113,6 +113,25 @@ int ask_realms(const Words&) {
   return 0;
 }
 
+/// Keys of a network that the host gave at registration: known without a question to another node
+/// (PMIX_OPTIONAL) and before any fence, also those of ranks that have no server, and so none that could be
+/// asked.
+int read_cards_of_the_host(const Words&) {
+  Client client;
+  const auto optional = [] { return flag(PMIX_OPTIONAL); };
+  const auto of_node = [] { return std::move(Infos().flag(PMIX_OPTIONAL).flag(PMIX_NODE_INFO)); };
+  const auto neighbour = client.peer((client.me.rank + 1) % 3);
+  check_equal(get(client.peer(3), "net.card", optional()).text(), "second:7003");
+  check_equal(get(client.peer(4), "net.card", optional()).text(), "second:7004");
+  check_equal(get(neighbour, "net.card", optional()).text(),
+              "first:" + std::to_string(7000 + neighbour.rank));
+  check_equal(get(client.peer(4), "net.address", of_node()).text(), "10.0.0.2");
+  check_equal(get(neighbour, "net.address", of_node()).text(), "10.0.0.1");
+  check_status(get(client.peer(3), "net.other", optional()).status, PMIX_ERR_NOT_FOUND);
+  client.finalize();
+  return 0;
+}
+
 /// Ranks 0 to 2 on this node, 3 and 4 on the other; applications 0 (ranks 0 and 1) and 1.
 Infos two_applications() {
   Infos infos, session;
@@ -149,6 +168,7 @@ Infos another_session() {
 
 void add_realm_programs(Programs& programs) {
   programs.add("ask_realms", ask_realms);
+  programs.add("read_cards_of_the_host", read_cards_of_the_host);
 }
 
 // ---- tests
@@ -166,6 +186,22 @@ TEST_P(RealmTest, as_the_standard_has_them) {
   host.add_job("job", 3, infos);
   for (pmix_rank_t rank = 0; rank < 3; ++rank) host.add_client(proc_of("job", rank));
   auto children = start_all(host, GetParam(), "job", 3, "ask_realms");
+  expect_success(children);
+}
+
+TEST_P(RealmTest, a_card_that_the_host_gives_is_there_without_an_exchange) {
+  Host host;
+  auto infos = two_applications();
+  for (const auto& [node, address] : {std::pair{"first", "10.0.0.1"}, std::pair{"second", "10.0.0.2"}})
+    infos.array(PMIX_NODE_INFO_ARRAY,
+                std::move(Infos().text(PMIX_HOSTNAME, node).text("net.address", address)));
+  for (pmix_rank_t rank = 0; rank < 5; ++rank) {
+    const auto card = std::string(rank < 3 ? "first" : "second") + ":" + std::to_string(7000 + rank);
+    infos.array(PMIX_PROC_INFO_ARRAY, std::move(Infos().rank(PMIX_RANK, rank).text("net.card", card)));
+  }
+  host.add_job("job", 3, infos);
+  for (pmix_rank_t rank = 0; rank < 3; ++rank) host.add_client(proc_of("job", rank));
+  auto children = start_all(host, GetParam(), "job", 3, "read_cards_of_the_host");
   expect_success(children);
 }
 

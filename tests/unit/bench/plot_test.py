@@ -135,7 +135,8 @@ class Pictures(unittest.TestCase):
             self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_units(self):
-        self.assertEqual([page.shown(value) for value in (3, 1500, 2.5e6, 3e9)], ["3 ns", "1.5 us", "2.5 ms", "3 s"])
+        self.assertEqual([page.shown(value) for value in (3, 999.9, 1500, 2.5e6, 3e9)], ["3 ns", "1 us", "1.5 us", "2.5 ms", "3 s"])
+        self.assertEqual([page.shown(value, "bytes") for value in (3, 2**20, 2**30 - 1, 1.5 * 2**40)], ["3 B", "1 MiB", "1020 MiB", "1540 GiB"])
 
 
 if __name__ == "__main__":
