@@ -6,8 +6,8 @@ a tenth of the best, for barriers and for full fences of cards of several sizes,
 usage: scripts/comparison/collectives.py [--build DIR] [--nodes 2,4,8,16] [--cards 64,4096,65536,1048576]
                                          [--rounds N] [--budget-ms N]
 
-All algorithms of a size take turns, --rounds times, in an order that is drawn; medians. Exit status: 0, also where a choice is not the
-best; 1 = a job failed.
+All algorithms of a size take turns, --rounds times, in an order that is drawn; medians. Exit status: 0, also
+where a choice is not the best; 1 = a job failed.
 """
 import argparse
 import json
