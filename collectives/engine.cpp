@@ -64,8 +64,8 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   if (c.is_over) return generation;
   c.contributions.resize(c.n());
   c.lengths.resize(c.n());
-  const auto most_at_once = std::max(options_.most_at_once, options_.most_in_all / c.n());
-  if (contribution.size() > most_at_once) c.lengths[number(c.me)] = contribution.size();
+  const auto most_eager = options_.most_eager(c.n());
+  if (contribution.size() > most_eager) c.lengths[number(c.me)] = contribution.size();
   c.contributions[number(c.me)] = std::move(contribution);
 
   const auto lost = lost_member_of(c);
@@ -74,8 +74,8 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
     end_at_all(c, Why::lost, *lost);
     return generation;
   }
-  start_phase(c,
-              kind == Kind::barrier ? options_.rule->barrier(c.n()) : options_.rule->exchange(c.n(), 0, 0));
+  start_phase(c, kind == Kind::barrier ? options_.rule->barrier(c.n())
+                                       : options_.rule->exchange_up_to(c.n(), most_eager));
   return generation;
 }
 

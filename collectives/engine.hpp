@@ -7,7 +7,7 @@
 //           (early.hpp).
 // Members   Node numbers, ascending; a member's Index is its place among them.
 // Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase
-//           0. Longer ones send only their length in phase 0; phase 1 then exchanges them with the algorithm
+//           0, with an algorithm that is good for so many bytes and for none. Longer ones send only their length in phase 0; phase 1 then exchanges them with the algorithm
 //           chosen for the total size.
 // Refusal   A member that takes no part in a collective refuses it. The lowest member says how it ends: as
 //           the first refusal that comes there, so that all members hear the same of several that refuse.
@@ -29,6 +29,7 @@
 // Threads   As the mesh.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -66,6 +67,11 @@ class Engine {
     std::uint64_t most_early_bytes = std::uint64_t{4} << 30;  ///< of messages that this node is not ready for
     /// All nodes have the same before they begin a collective.
     std::shared_ptr<const Rule> rule = std::make_shared<Rule>();
+
+    /// Bytes of a contribution that is sent in phase 0.
+    std::uint64_t most_eager(std::uint32_t members) const noexcept {
+      return std::max(most_at_once, most_in_all / members);
+    }
   };
   static constexpr std::size_t most_given_up = 65536;
   Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options);
@@ -74,6 +80,8 @@ class Engine {
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  const Options& options() const noexcept { return options_; }
 
   /// done: in progress(), once. members: ascending, each known to the mesh, this node among them. after_loss:
   /// what this node asks for. Errors: invalid (members not ascending, or without this node; a barrier with a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/rule.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace weft::collectives {
@@ -18,17 +19,24 @@ constexpr std::array of_exchanges{Choice{A::bruck, 1, 1}, Choice{A::ring, 1, 1},
 constexpr Choice fewest_messages{A::tree, 16, 1};
 constexpr double worth_it = 0.9;
 
-Choice cheapest(std::span<const Choice> choices, std::uint32_t n, std::uint64_t bytes, std::uint64_t largest,
-                const Costs& costs) noexcept {
+/// The usual one, unless another one has a tenth less. weight(choice): what it costs.
+template <class Weight>
+Choice least(std::span<const Choice> choices, std::uint32_t n, const Costs& costs, Weight&& weight) noexcept {
   if (n <= 2) return choices.front();  // all are one message each way
   auto best = costs.cores == 0 ? choices.front() : fewest_messages;
-  auto least = worth_it * cost_of(best, n, bytes, largest, costs);
+  auto least = worth_it * weight(best);
   for (const auto& choice : choices)
-    if (const auto cost = cost_of(choice, n, bytes, largest, costs); cost < least) {
+    if (const auto cost = weight(choice); cost < least) {
       best = choice;
       least = cost;
     }
   return best;
+}
+
+Choice cheapest(std::span<const Choice> choices, std::uint32_t n, std::uint64_t bytes, std::uint64_t largest,
+                const Costs& costs) noexcept {
+  return least(choices, n, costs,
+               [&](const Choice& choice) { return cost_of(choice, n, bytes, largest, costs); });
 }
 
 Rule::Reason reason_of(const Choice& chosen, std::span<const Choice> choices, std::uint32_t n,
@@ -58,16 +66,32 @@ Choice Rule::barrier(std::uint32_t n) const noexcept {
 }
 
 Choice Rule::exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t largest) const noexcept {
-  const bool can = forced_ && forced_->algorithm != A::dissemination;
-  return can ? *forced_ : cheapest(of_exchanges, n, bytes, largest, costs_);
+  return is_forced_exchange() ? *forced_ : cheapest(of_exchanges, n, bytes, largest, costs_);
+}
+
+Choice Rule::exchange_up_to(std::uint32_t n, std::uint64_t most) const noexcept {
+  if (is_forced_exchange()) return *forced_;
+  const auto cost = [&](const Choice& choice, std::uint64_t each) {
+    return cost_of(choice, n, n * each, each, costs_);
+  };
+  auto best_of_few = cost(of_exchanges.front(), 0), best_of_most = cost(of_exchanges.front(), most);
+  for (const auto& choice : of_exchanges) {
+    best_of_few = std::min(best_of_few, cost(choice, 0));
+    best_of_most = std::min(best_of_most, cost(choice, most));
+  }
+  // Products in place of quotients, of which a cost of 0 has none.
+  return least(of_exchanges, n, costs_, [&](const Choice& choice) {
+    return std::max(cost(choice, 0) * best_of_most, cost(choice, most) * best_of_few);
+  });
 }
 
 Rule::Reason Rule::why_barrier(std::uint32_t n) const {
   return reason_of(barrier(n), of_barriers, n, 0, 0, costs_);
 }
 
-Rule::Reason Rule::why_exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t largest) const {
-  return reason_of(exchange(n, bytes, largest), of_exchanges, n, bytes, largest, costs_);
+Rule::Reason Rule::why_exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t most) const {
+  const auto chosen = bytes <= most ? exchange_up_to(n, most) : exchange(n, n * bytes, bytes);
+  return reason_of(chosen, of_exchanges, n, n * bytes, bytes, costs_);
 }
 
 }  // namespace weft::collectives

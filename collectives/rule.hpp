@@ -27,6 +27,9 @@ class Rule {
   Choice barrier(std::uint32_t n) const noexcept;
   /// bytes: of all contributions together, of which the largest has `largest`.
   Choice exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t largest) const noexcept;
+  /// Of contributions that may have up to so many bytes each, or next to none: what is never far from the
+  /// best.
+  Choice exchange_up_to(std::uint32_t n, std::uint64_t most) const noexcept;
 
   /// What a choice rests on: what it takes, and the cheapest of the others. ns, as cost_of() has it.
   struct Reason {
@@ -34,7 +37,8 @@ class Rule {
     double cost = 0, other_cost = 0;
   };
   Reason why_barrier(std::uint32_t n) const;
-  Reason why_exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t largest) const;
+  /// Where each member gives so many bytes. most: known to have no more before they are exchanged.
+  Reason why_exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t most) const;
 
   /// What is chosen among, the usual one first, which is a tree where members share processors: another one
   /// has to be a tenth cheaper.
@@ -42,6 +46,10 @@ class Rule {
   static std::span<const Choice> exchanges() noexcept;
 
  private:
+  bool is_forced_exchange() const noexcept {
+    return forced_ && forced_->algorithm != Algorithm::dissemination;
+  }
+
   std::optional<Choice> forced_;
   Costs costs_;
 };

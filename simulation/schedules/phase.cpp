@@ -27,10 +27,10 @@ Phase phase_of(std::uint32_t n, const Choice& choice, std::uint64_t block_bytes)
 
 std::vector<Phase> phases_of(const Collective& c) {
   if (c.kind == collectives::Kind::barrier) return {phase_of(c.members, c.rule.barrier(c.members), 0)};
-  const auto most_at_once = std::max(collectives::Engine::Options{}.most_at_once, c.most_in_all / c.members);
-  const bool is_eager = c.bytes <= most_at_once;
-  std::vector<Phase> out{
-      phase_of(c.members, c.rule.exchange(c.members, 0, 0), length_bytes + (is_eager ? c.bytes : 0))};
+  const auto most_eager = collectives::Engine::Options{.most_in_all = c.most_in_all}.most_eager(c.members);
+  const bool is_eager = c.bytes <= most_eager;
+  std::vector<Phase> out{phase_of(c.members, c.rule.exchange_up_to(c.members, most_eager),
+                                  length_bytes + (is_eager ? c.bytes : 0))};
   if (!is_eager) {
     const auto bytes = c.bytes * c.members;
     out.push_back(phase_of(c.members, c.rule.exchange(c.members, bytes, c.bytes), length_bytes + c.bytes));

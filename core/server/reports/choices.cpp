@@ -16,15 +16,16 @@ ChoiceEntry entry_of(std::uint64_t bytes, const collectives::Rule::Reason& why) 
 
 }  // namespace
 
-void add_choices(const collectives::Rule& rule, ClusterReport& report) {
+void add_choices(const collectives::Engine::Options& engine, ClusterReport& report) {
   const auto n = static_cast<std::uint32_t>(
       std::count_if(report.nodes.begin(), report.nodes.end(),
                     [](const NodeEntry& node) { return node.state == NodeEntry::State::here; }));
   if (n < 2) return;
+  const auto& rule = *engine.rule;
   report.costs = collectives::to_text(rule.costs());
   report.choices.push_back(entry_of(0, rule.why_barrier(n)));
   for (const auto bytes : sizes)
-    report.choices.push_back(entry_of(bytes, rule.why_exchange(n, n * bytes, bytes)));
+    report.choices.push_back(entry_of(bytes, rule.why_exchange(n, bytes, engine.most_eager(n))));
 }
 
 }  // namespace weft::server
