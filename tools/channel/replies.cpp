@@ -18,6 +18,10 @@ void Reply::operator()() const {
   if (handle_) handle_->table->send(handle_->number);
 }
 
+void Reply::withhold() const {
+  if (handle_) handle_->table->withhold(handle_->number);
+}
+
 Reply PendingReplies::add(std::function<void()> send) {
   std::uint64_t number = 0;
   {
@@ -30,15 +34,6 @@ Reply PendingReplies::add(std::function<void()> send) {
   return reply;
 }
 
-void PendingReplies::send_all() {
-  std::map<std::uint64_t, std::function<void()>> pending;
-  {
-    const std::lock_guard lock(table_->mutex);
-    pending.swap(table_->pending);
-  }
-  for (const auto& [number, send] : pending) send();
-}
-
 void PendingReplies::Table::send(std::uint64_t number) {
   std::function<void()> send;
   {
@@ -49,6 +44,16 @@ void PendingReplies::Table::send(std::uint64_t number) {
     pending.erase(at);
   }
   send();
+}
+
+void PendingReplies::Table::withhold(std::uint64_t number) {
+  const std::lock_guard lock(mutex);
+  pending.erase(number);
+}
+
+void PendingReplies::Table::withhold_all() {
+  const std::lock_guard lock(mutex);
+  pending.clear();
 }
 
 }  // namespace weft::channel

@@ -19,6 +19,8 @@ class Reply {
   /// Sends the reply; without effect from the second call on. The end of the last copy sends a reply that no
   /// call has sent.
   void operator()() const;
+  /// Sends none: the sender hears that this server cannot be reached, once it has gone.
+  void withhold() const;
 
  private:
   friend class PendingReplies;
@@ -31,9 +33,9 @@ class PendingReplies {
  public:
   /// send: called once, by the thread that sends the reply, outside of all locks.
   Reply add(std::function<void()> send);
-  /// Sends all that are pending now. A Reply may outlive this object; it is without effect then.
-  void send_all();
-  ~PendingReplies() { send_all(); }
+  /// A Reply may outlive this object, and is without effect then: replies that are pending are never sent, and
+  /// their senders hear that this server cannot be reached, once it has gone.
+  ~PendingReplies() { table_->withhold_all(); }
   PendingReplies() = default;
   PendingReplies(const PendingReplies&) = delete;
   PendingReplies& operator=(const PendingReplies&) = delete;
@@ -45,6 +47,8 @@ class PendingReplies {
     std::map<std::uint64_t, std::function<void()>> pending;
     std::uint64_t last = 0;
     void send(std::uint64_t number);
+    void withhold(std::uint64_t number);
+    void withhold_all();
   };
   std::shared_ptr<Table> table_ = std::make_shared<Table>();
 };

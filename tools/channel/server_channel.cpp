@@ -126,11 +126,10 @@ ServerChannel::ServerChannel(asio::io_context& loop, const host::ServerIdentity&
   listen({PMIX_EVENT_NODE_DOWN}, &ServerChannelUpcalls::lost);
 }
 
+/// Messages that are still queued in the loop are never handled, and their senders are not to take them for
+/// handled: the end of the PMIx server tells these that it cannot be reached.
 ServerChannel::~ServerChannel() {
   for (const auto handler : handlers_) PMIx_Deregister_event_handler(handler, nullptr, nullptr);
-  // Handlers that are still queued in the loop will not run, and a Reply may outlive libpmix: all are sent
-  // now.
-  pending_replies_.send_all();
 }
 
 void ServerChannel::listen(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler) {

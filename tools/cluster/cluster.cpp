@@ -11,6 +11,8 @@
 
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
+#include "tools/channel/launch_tree.hpp"
+#include "tools/channel/pass_on.hpp"
 #include "tools/launch/agent_words.hpp"
 #include "tools/launch/settings.hpp"
 #include "tools/messages/messages.hpp"
@@ -74,8 +76,8 @@ Cluster::Cluster(asio::io_context& loop, const process::Spawner& spawner, Setup 
 }
 
 FarRanks& Cluster::add(FarRanks::Job job, FarRanksWatcher& watcher) {
-  return *jobs_.emplace_back(
-      std::make_unique<FarRanks>(loop_, nodes_, channel_, setup_.identity.number, std::move(job), watcher));
+  const JobOrders::Way way{channel_, setup_.identity.number, serves_};
+  return *jobs_.emplace_back(std::make_unique<FarRanks>(loop_, nodes_, way, std::move(job), watcher));
 }
 
 void Cluster::remove(FarRanks& job) {
@@ -139,6 +141,8 @@ void Cluster::launch(FarRanks& job, const channel::order::Launch& launch,
   if (job.is_canceled()) return;
   arm_limit();
   job.launch(launch, ready);
+  const auto& receivers = job.orders().receivers();
+  introduced_.insert(receivers.begin(), receivers.end());
 }
 
 /// Of a launch before that is not over it goes on.
@@ -229,10 +233,21 @@ void Cluster::dismiss() {
   is_leaving_ = true;
   lift_limit();
   agents_.expect_end();
-  const auto reachable = nodes_.reachable();
-  for (const auto number : reachable) nodes_.step(number, NodeEvent::dismissed);
-  if (reachable.empty()) return asio::post(loop_, [this] { on_order_read(); });
-  channel_.send(reachable, channel::order::Leave{}, [this](bool) { on_order_read(); });
+  serves_.reset();
+  std::vector<std::uint32_t> by_tree, straight;
+  for (const auto number : nodes_.reachable()) {
+    nodes_.step(number, NodeEvent::dismissed);
+    (introduced_.count(number) != 0 ? by_tree : straight).push_back(number);
+  }
+  const auto tree = std::make_shared<channel::LaunchTree>(std::move(by_tree), setup_.identity.number);
+  const auto order = channel::encode(channel::order::Leave{tree->receivers()});
+  const auto open = std::make_shared<int>(2);
+  const auto read = [this, open] {
+    if (--*open == 0) on_order_read();
+  };
+  channel_.send(straight, channel::order::Leave{}, [read](bool) { read(); });
+  // Servers that leave cannot be reached: none is passed over for that.
+  channel::PassOn::below(channel_, tree, setup_.identity.number, {channel::MessageType::leave, order, {}}, read);
 }
 
 void Cluster::on_order_read() {
@@ -254,7 +269,9 @@ void Cluster::finish(std::chrono::milliseconds patience) {
 
 void Cluster::receive(std::uint32_t from, channel::MessageType type, const std::string& bytes,
                       channel::Reply reply) {
-  if (!nodes_.is_daemon(from) || nodes_.is_lost(from)) return reply();
+  // What a lost node passes on is of others.
+  const bool is_lost = nodes_.is_daemon(from) && nodes_.is_lost(from);
+  if (!nodes_.is_daemon(from) || (is_lost && type != channel::MessageType::gathered)) return reply();
   if (!channel::is_of_job(type)) {
     reply();
     return take_report(from, type, bytes);
@@ -266,9 +283,32 @@ void Cluster::receive(std::uint32_t from, channel::MessageType type, const std::
   });
   if (!nspace) return mark_damaged(from);
   if (job == jobs_.end()) return;  // it is over here
-  if (!(*job)->take_report(from, type, bytes, std::move(reply))) return mark_damaged(from);
-  const bool may_be_last = type == channel::MessageType::started || type == channel::MessageType::settled;
-  if (!is_limited_ || !may_be_last) return;
+  if (type != channel::MessageType::gathered) {
+    if (!(*job)->take_report(from, type, bytes, std::move(reply))) mark_damaged(from);
+    return;
+  }
+  const auto gathered = channel::decode<channel::report::Gathered>(bytes);
+  if (!gathered) return mark_damaged(from);
+  receive_gathered(**job, from, *gathered);
+}
+
+/// Of the sender, and of nodes below it in the job's tree.
+void Cluster::receive_gathered(FarRanks& job, std::uint32_t from, const channel::report::Gathered& gathered) {
+  for (const auto& item : gathered.items) {
+    if (!nodes_.is_daemon(item.node) || nodes_.is_lost(item.node)) continue;
+    const auto admission = job.orders().admit(from, item.node, item.number);
+    if (admission == JobOrders::Admission::wrong) return mark_damaged(from);
+    if (admission == JobOrders::Admission::known) continue;
+    if (item.report == channel::MessageType::peer_lost)
+      take_report(item.node, item.report, item.bytes);
+    else if (!job.take_report(item.node, item.report, item.bytes, {}))
+      mark_damaged(item.node);
+  }
+  lift_limit_if_started();
+}
+
+void Cluster::lift_limit_if_started() {
+  if (!is_limited_) return;
   const auto all = nodes_.daemons();
   if (std::none_of(all.begin(), all.end(), [this](auto node) { return waits_for(node); })) lift_limit();
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,7 @@ class Cluster {
 
  private:
   void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
+  void receive_gathered(FarRanks& job, std::uint32_t from, const channel::report::Gathered& gathered);
   void take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes);
   void on_hello(const channel::report::Hello::Daemon& hello);
   void tell_if_connected();
@@ -111,6 +113,7 @@ class Cluster {
   void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how,
                        int exit_code);
   void on_launch_timeout();
+  void lift_limit_if_started();
   void on_order_read();
   /// The user hears of the first of these nodes that is not lost yet, in each job that has ranks there.
   void mark_lost(std::vector<std::uint32_t> nodes, const FarRanks::LineOf& line_of);
@@ -129,7 +132,9 @@ class Cluster {
   Nodes nodes_;
   channel::ServerChannel channel_;
   launch::Agents agents_;
+  std::shared_ptr<const bool> serves_ = std::make_shared<bool>(true);  ///< until dismiss()
   std::vector<std::unique_ptr<FarRanks>> jobs_;
+  std::set<std::uint32_t> introduced_;  ///< daemons that know the others, from a launch order
   struct Wanted {
     std::vector<std::uint32_t> nodes;
     std::function<void()> done;

@@ -176,7 +176,7 @@ TEST_F(ClusterTest, nodes_tell_how_long_the_start_took_where_the_order_asks) {
   JobRun asked(*cluster, name(0), "2;slot@0:2x2", {"/bin/true"});
   asked.order.accounts = true;
   asked.launch(*cluster);
-  EXPECT_GT(asked.far->order_bytes(), 0u);
+  EXPECT_GT(asked.far->orders().launch_bytes(), 0u);
   run_until([&] { return asked.settled.size() == 2; });
   end(asked);
   ASSERT_EQ(asked.starts.size(), 2u);
