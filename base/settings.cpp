@@ -248,6 +248,16 @@ constexpr std::array<Setting, variable_count> table{{
      .choices = "a description as hwloc takes it, or a file of lstopo",
      .readers = by_weftrun,
      .text = "what nodes are like, for `--dry-run` and `--explain` only"},
+    {.variable = Variable::trace,
+     .name = "WEFT_TRACE",
+     .kind = Kind::text,
+     .fallback = "",
+     .choices = "a path",
+     .readers = by_weftrun,
+     .text =
+         "a file that weftrun writes when the job has ended: the calls of its ranks, and what servers did "
+         "for them, in the format of Chrome's traces, which Perfetto opens. A file that is there is "
+         "replaced"},
     {.variable = Variable::transport,
      .name = "WEFT_TRANSPORT",
      .kind = Kind::text,

@@ -44,10 +44,11 @@ enum class Variable : std::uint8_t {
   tls_records,
   token,
   topology,
+  trace,
   transport,
   weftd,
 };
-inline constexpr std::size_t variable_count = 27;
+inline constexpr std::size_t variable_count = 28;
 
 /// The kinds of values. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };

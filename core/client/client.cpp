@@ -229,8 +229,13 @@ Result<void> Client::enter(std::uint64_t job) {
   for (const auto& mine : {h.control_area, store::Area{place.card, shm::page_bytes}})
     if (auto ok = job_.segment.clients.make_writable(mine.offset, mine.bytes); !ok) return ok;
   if (auto ok = puts_->adopt_card(*view, place); !ok) return ok;
-
   auto* const memory = job_.segment.clients.base();
+  if (h.trace_area.bytes != 0) {
+    const auto at = h.trace_area.offset + job_.local * store::trace_log_bytes;
+    if (auto ok = job_.segment.clients.make_writable(at, store::trace_log_bytes); !ok) return ok;
+    job_.control.trace = store::TraceLog(memory + at, store::trace_log_bytes);
+  }
+
   auto& board = view->board();
   job_.control.ring = reinterpret_cast<shm::NoticeRing*>(memory + h.rings) + job_.local;
   job_.control.fetch = reinterpret_cast<store::FetchCell*>(memory + h.fetch_cells) + job_.local;

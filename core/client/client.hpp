@@ -64,6 +64,9 @@ class Client {
   void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, ServerEvents::Done done);
   void notify(events::Event event, std::function<void(pmix_status_t)> done);
 
+  /// Empty: no launcher traces the job.
+  const store::TraceLog& trace() const noexcept { return job_.control.trace; }
+
   Outputs& outputs() noexcept { return outputs_; }
   /// The connection to the server, whose thread is the library's.
   Connection& connection() noexcept { return *connection_; }

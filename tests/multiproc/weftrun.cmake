@@ -17,7 +17,7 @@ endif()
 set(modules PYTHONPATH=${CMAKE_CURRENT_LIST_DIR}/harness)  # what the tests share
 
 foreach(test attack/forged attack/key job/descriptors job/ends job/folders job/input job/job job/nodes job/output job/signals job/stuck job/tools
-    launch/account/account launch/command_line launch/settings)
+    launch/account/account launch/trace/trace launch/command_line launch/settings)
   get_filename_component(part ${test} NAME)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/${test}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600

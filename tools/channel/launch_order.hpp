@@ -43,6 +43,7 @@ struct Launch {
   bool one_machine = false;       ///< all nodes share the processors of one machine (virtual nodes)
   bool wants_bindings = false;    ///< `started` is to list where each rank is bound
   bool accounts = false;          ///< `settled` is to say how long the start took
+  bool traces = false;            ///< `settled` is to bring the calls of the ranks
   bool is_recoverable = false;    ///< the job outlives its first failed rank
   job::InputTarget input;
   job::Pmi pmi = job::Pmi::automatic;
@@ -77,6 +78,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.one_machine);
   archive(launch.wants_bindings);
   archive(launch.accounts);
+  archive(launch.traces);
   archive(launch.is_recoverable);
   archive(launch.input);
   archive(launch.pmi);

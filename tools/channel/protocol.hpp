@@ -52,6 +52,7 @@
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/node_start.hpp"
+#include "tools/job/node_trace.hpp"
 #include "tools/job/place.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/job/spawn.hpp"
@@ -411,12 +412,14 @@ struct Settled {
   std::string nspace;
   std::string other_pmix;  ///< another PMIx library that was opened on the node while ranks ran; empty: none
   std::optional<job::NodeStart> start{};  ///< where the order has asked for it
+  std::optional<job::NodeTrace> trace{};  ///< the same
 };
 template <class Archive>
 void fields(Archive& archive, Settled& message) {
   archive(message.nspace);
   archive(message.other_pmix);
   archive(message.start);
+  archive(message.trace);
 }
 
 /// All ranks of the node that are to stop somewhere for a debugger have, or have ended.

@@ -207,10 +207,11 @@ bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const 
       watcher_.on_input_unwanted(from);
       return true;
     case channel::MessageType::settled: {
-      const auto settled = channel::decode<report::Settled>(bytes);
+      auto settled = channel::decode<report::Settled>(bytes);
       if (!settled) return false;
       if (!settled->other_pmix.empty()) watcher_.on_other_pmix(from, settled->other_pmix);
       if (settled->start && has_ranks_on(from)) watcher_.on_start_times(from, *settled->start);
+      if (settled->trace && has_ranks_on(from)) watcher_.on_trace(from, std::move(*settled->trace));
       settle(from);
       return true;
     }

@@ -43,6 +43,8 @@ class FarRanksWatcher {
   virtual void on_other_pmix(std::uint32_t node, const std::string& file) = 0;
   /// Before on_node_settled(), where the order has asked for it.
   virtual void on_start_times(std::uint32_t node, const job::NodeStart& start) = 0;
+  /// The same.
+  virtual void on_trace(std::uint32_t node, job::NodeTrace trace) = 0;
   /// Once a node, before on_node_settled(): it is lost with all its ranks. line: for the user; empty: printed
   /// with another node already.
   virtual void on_node_lost(std::uint32_t node, const std::string& line) = 0;

@@ -77,6 +77,7 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
     infos.add_proc(PMIX_PARENT_ID, proc_of(map.parent->nspace, map.parent->rank));
   }
   if (map.accounts) infos.add_bool("weft.start", true);
+  if (map.traces) infos.add_bool("weft.trace", true);
   if (map.attacher) {  // for reports alone
     infos.add_u32("weft.attacher.pid", map.attacher->pid);
     infos.add_u32("weft.attacher.user", map.attacher->user);

@@ -28,6 +28,7 @@ struct JobMap {
   std::vector<placement::Binding> bindings;  ///< one for each rank of this node, in the order of the ranks
   std::uint32_t cores = 1;                   ///< of this node
   bool accounts = false;                     ///< when ranks are in their first calls is noted
+  bool traces = false;                       ///< the calls of ranks are noted
   bool is_recoverable = false;               ///< the job outlives its first failed rank
   std::string rank_by = "slot";              ///< how ranks were numbered over the nodes: PMIX_RANKBY
   std::string session_folder;                ///< PMIX_TMPDIR of this node; empty: there is none

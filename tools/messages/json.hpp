@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes one JSON document, in the order of the calls, as one line.
+// Writes one JSON document, in the order of the calls, as one line. Bytes of a text that are no UTF-8 become
+// U+FFFD.
 #pragma once
 
 #include <concepts>
@@ -23,6 +24,8 @@ class Json {
     return raw(std::to_string(number));
   }
   Json& value(std::signed_integral auto number) { return raw(std::to_string(number)); }
+  /// number / 1000, with its three decimals.
+  Json& thousandths(std::uint64_t number);
   template <class T>
   Json& field(std::string_view name, const T& v) {
     return key(name).value(v);

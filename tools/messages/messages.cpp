@@ -76,6 +76,22 @@ std::string bad_output_directory(std::string_view path, int error) {
       path, std::strerror(error));
 }
 
+std::string bad_trace_file(std::string_view path, std::string_view why) {
+  return fmt::format(
+      "cannot write the trace to '{}': {}; nothing was started. Set WEFT_TRACE to a file in a folder that can "
+      "be written, or unset it",
+      path, why);
+}
+
+std::string trace_not_written(std::string_view path, std::string_view why) {
+  return fmt::format("the trace of the job is lost: cannot write '{}': {}", path, why);
+}
+
+std::string no_trace_of_service() {
+  return "WEFT_TRACE has no effect with --dvm and --attach: jobs of daemons that stay are not traced. Run "
+         "the program without --attach to trace it";
+}
+
 std::string no_such_input_rank(Rank rank, std::uint32_t size) {
   return fmt::format("--stdin {} is not a rank of this job of {}; nothing was started. It can be 0 to {}",
                      number(rank), size, size - 1);

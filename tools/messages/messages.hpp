@@ -43,6 +43,10 @@ std::string no_directory_here(std::string_view directory, int error);
 std::string damaged_order();
 std::string launch_info_refused(std::string_view status);
 std::string bad_output_directory(std::string_view path, int error);
+/// path: the value of WEFT_TRACE.
+std::string bad_trace_file(std::string_view path, std::string_view why);
+std::string trace_not_written(std::string_view path, std::string_view why);
+std::string no_trace_of_service();
 std::string no_such_input_rank(job::Rank rank, std::uint32_t size);
 std::string no_descriptors(int error);
 /// The line of a failure of weftrun or weftd, with what to do where so few descriptors may be why.

@@ -15,6 +15,7 @@
 #include "tools/node/folders/remove_tree.hpp"
 #include "tools/node/folders/shared_files.hpp"
 #include "tools/node/places/server_start.hpp"
+#include "tools/node/places/server_trace.hpp"
 #include "tools/node/program/program.hpp"
 #include "tools/placement/mapping.hpp"
 #include "tools/placement/processor_lists.hpp"
@@ -47,6 +48,10 @@ using Clock = std::chrono::steady_clock;
 
 std::uint64_t microseconds(Clock::duration time) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+}
+
+std::uint64_t now_in_nanoseconds() {
+  return static_cast<std::uint64_t>(Clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
 }
 
 /// Adds how long it has lived.
@@ -87,6 +92,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
   map.session = launch.session;
   map.universe = launch.universe;
   map.accounts = launch.accounts;
+  map.traces = launch.traces;
   map.is_recoverable = launch.is_recoverable;
   map.parent = launch.parent;
   map.attacher = launch.attacher;
@@ -107,6 +113,7 @@ LocalRanks::~LocalRanks() {
 
 void LocalRanks::plan(const channel::order::Launch& launch, const placement::RankTable& table,
                       std::vector<std::string>& notes) {
+  ordered_ = now_in_nanoseconds();
   const Stopwatch watch(start_times_.map);
   map_ = map_of(launch, table, home_.node);
   const auto ranks = table.ranks_on(home_.node);
@@ -236,8 +243,8 @@ std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams
   const Stopwatch watch(start_times_.spawn);
   start_times_.ranks = static_cast<std::uint32_t>(ranks_.size());
   const auto failure = start_all(connect);
-  if (!failure)
-    all_started_ = static_cast<std::uint64_t>(Clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+  started_ = now_in_nanoseconds();
+  if (!failure) all_started_ = started_;
   return failure;
 }
 
@@ -373,17 +380,34 @@ void LocalRanks::settle_if_over() {
   if (!namespace_->await_late_connections(settled)) settled();
 }
 
-/// The server's answer comes on a thread of the library, perhaps when this object is gone.
 void LocalRanks::tell_settled() {
-  if (!accounts()) return events_.settled();
-  ask_server_start(map_.nspace,
-                   [this, &loop = loop_, weak = std::weak_ptr(is_here_)](const ServerStart& said) {
-                     asio::post(loop, [this, weak, said] {
-                       if (!weak.lock()) return;
-                       add_to(start_times_, said, all_started_);
-                       events_.settled();
-                     });
-                   });
+  ask_for_account([this] { ask_for_trace([this] { events_.settled(); }); });
+}
+
+// The server's answers come on a thread of the library, perhaps when this object is gone.
+
+void LocalRanks::ask_for_account(std::function<void()> then) {
+  if (!accounts()) return then();
+  ask_server_start(map_.nspace, [this, &loop = loop_, weak = std::weak_ptr(is_here_),
+                                 then = std::move(then)](const ServerStart& said) {
+    asio::post(loop, [this, weak, then, said] {
+      if (!weak.lock()) return;
+      add_to(start_times_, said, all_started_);
+      then();
+    });
+  });
+}
+
+void LocalRanks::ask_for_trace(std::function<void()> then) {
+  if (!map_.traces) return then();
+  ask_server_trace(map_.nspace, [this, &loop = loop_, weak = std::weak_ptr(is_here_),
+                                 then = std::move(then)](base::ServerTrace said) {
+    asio::post(loop, [this, weak, then, said = std::move(said)]() mutable {
+      if (!weak.lock()) return;
+      trace_ = job::NodeTrace{ordered_, started_, std::move(said)};
+      then();
+    });
+  });
 }
 
 std::vector<PlaceSearch::Process> LocalRanks::running_processes() const {

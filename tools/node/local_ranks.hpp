@@ -18,6 +18,7 @@
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/node_start.hpp"
+#include "tools/job/node_trace.hpp"
 #include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/node/descriptor_limit.hpp"
@@ -102,6 +103,8 @@ class LocalRanks {
   /// How long the start took here; with what ranks did once settled() has come, where the order asks for it.
   const job::NodeStart& start_times() const noexcept { return start_times_; }
   bool accounts() const noexcept { return map_.accounts; }
+  /// The calls of the ranks, once settled() has come, where the order asks for them; else nothing.
+  const std::optional<job::NodeTrace>& trace() const noexcept { return trace_; }
   /// Another PMIx library that was opened on this node while ranks ran; empty: none.
   std::string other_pmix() { return libraries_ ? libraries_->opened() : std::string(); }
   /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have
@@ -122,6 +125,8 @@ class LocalRanks {
   messages::Where where(job::Rank rank) const;
   std::optional<Failure> start_all(const std::function<Streams(job::Rank)>& connect);
   void tell_settled();
+  void ask_for_account(std::function<void()> then);
+  void ask_for_trace(std::function<void()> then);
   bool stops_at(job::StopPoint point, job::Rank rank) const {
     return map_.apps[map_.app_of(rank)].stops.at(point).includes(rank);
   }
@@ -153,7 +158,9 @@ class LocalRanks {
   std::set<job::Rank> stopped_;  ///< before their first instruction, and not released
   bool is_settling_ = false;
   job::NodeStart start_times_;
-  std::uint64_t all_started_ = 0;  ///< as add_to() has it
+  std::uint64_t ordered_ = 0, started_ = 0;  ///< as job::NodeTrace
+  std::uint64_t all_started_ = 0;            ///< as add_to() has it
+  std::optional<job::NodeTrace> trace_;
   const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };
 

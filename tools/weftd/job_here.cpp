@@ -205,11 +205,8 @@ void JobHere::tell_settled() {
   if (!place_.has_launcher) return;
   channel::report::Settled settled{nspace_, ranks_.other_pmix()};
   if (ranks_.accounts()) settled.start = ranks_.start_times();
+  settled.trace = ranks_.trace();
   report(settled);
-}
-
-void JobHere::report_lost(std::uint32_t node, const std::string& why) {
-  report(channel::report::PeerLost{node, why}, Pace::urgent);
 }
 
 void JobHere::end_orphans() {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
@@ -46,6 +47,14 @@ void say_failure(const std::string& line) {
 
 std::string described_machine() {
   return base::read(base::Variable::topology).text;
+}
+
+/// Of this run alone: a weftrun that a rank of it starts would write the same file.
+std::string take_trace_file() {
+  const auto& setting = base::setting_of(base::Variable::trace);
+  auto path = base::read(setting.variable).text;
+  ::unsetenv(setting.name);
+  return path;
 }
 
 PlanContext context_of(const Options& options) {
@@ -108,7 +117,12 @@ int run(int argc, char** argv) {
   }
   process::ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
+  options.trace = take_trace_file();
   const auto what = options.service.what;
+  if (what != ServiceOptions::What::none && !options.trace.empty()) {
+    say(messages::no_trace_of_service());
+    options.trace.clear();
+  }
   if (what != ServiceOptions::What::none && what != ServiceOptions::What::start)
     return service::visit(std::move(options));
   process::grow_descriptor_table();

@@ -42,6 +42,15 @@ pmix_status_t fence_of_group_later(const pmix_proc_t& name, const pmix_info_t* i
       message, [done = std::move(done)](const weft::link::Answer& answer) { done(answer.status); });
 }
 
+/// done(status): on the library's thread; not after an error.
+pmix_status_t begin_fence(weft::client::Client& client, const pmix_proc_t procs[], size_t nprocs,
+                          const pmix_info_t info[], size_t ninfo, std::function<void(pmix_status_t)> done) {
+  if (group_with_fence(procs, nprocs)) return fence_of_group_later(*procs, info, ninfo, std::move(done));
+  const weft::abi::NativeProcs native(procs, nprocs);
+  if (native.status() != PMIX_SUCCESS) return native.status();
+  return client.fences().fence_later(native.data(), native.size(), info, ninfo, std::move(done));
+}
+
 }  // namespace
 
 /// PMIx_Fence: no process that is named returns before all have entered; with PMIX_COLLECT_DATA their data
@@ -82,12 +91,17 @@ pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix
     if (client == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
       return PMIX_ERR_BAD_PARAM;
-    if (group_with_fence(procs, nprocs))
-      return fence_of_group_later(*procs, info, ninfo,
-                                  [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
-    const weft::abi::NativeProcs native(procs, nprocs);
-    if (native.status() != PMIX_SUCCESS) return native.status();
-    return client->fences().fence_later(native.data(), native.size(), info, ninfo,
-                                        [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
+    std::function<void(pmix_status_t)> done = [cbfunc, cbdata](pmix_status_t status) {
+      cbfunc(status, cbdata);
+    };
+    const auto traced = weft::abi::begin_traced(weft::store::TraceCall::fence_nb);
+    if (traced)
+      done = [done = std::move(done), traced](pmix_status_t status) {
+        traced.end(status);
+        done(status);
+      };
+    const auto status = begin_fence(*client, procs, nprocs, info, ninfo, std::move(done));
+    if (status != PMIX_SUCCESS) traced.end(status);
+    return status;
   });
 }

@@ -32,6 +32,21 @@ void declare_model(weft::client::Client& client, weft::data::Infos said) {
                 [](pmix_status_t) {});
 }
 
+/// From here on calls of this process are noted, where a launcher traces its job.
+void begin_trace(weft::client::Client& client, std::uint64_t begun, pmix_status_t status) {
+  using weft::store::TraceLog;
+  const auto& log = client.trace();
+  if (!log) return;
+  log.begin(weft::store::TraceCall::init, TraceLog::no_subject, TraceLog::Thread::stays, begun).end(status);
+  weft::abi::call_log.store(&log, std::memory_order_release);
+}
+
+/// From here on none is, and the last call that may be is this PMIx_Finalize.
+weft::store::TraceLog::Entry end_trace() {
+  const auto* const log = weft::abi::call_log.exchange(nullptr, std::memory_order_acq_rel);
+  return log == nullptr ? weft::store::TraceLog::Entry() : log->begin(weft::store::TraceCall::finalize);
+}
+
 }  // namespace
 
 /// PMIx_Init: makes this process a client of its server, or a singleton. Counted: each call needs a
@@ -57,6 +72,7 @@ void declare_model(weft::client::Client& client, weft::data::Infos said) {
 /// Not yet: other attributes (ignored, refused where required).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
+    const auto begun = weft::store::FirstCall::now();
     const weft::abi::Roles::Changing changing(roles());
     auto declared = declaration_in(info, ninfo);
     if (!declared) return weft::abi::to_status(declared.error());
@@ -75,6 +91,7 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
       if (const auto held = started->client->stop_for_debugger(is_asked); held != PMIX_SUCCESS) return held;
       if (weft::abi::says_external_progress(info, ninfo)) started->client->connection().stop_thread(false);
       roles().set_client(std::move(started->client));
+      begin_trace(*roles().client(), begun, status);
     }
     ++roles().client_count;
     if (proc != nullptr) *proc = roles().client()->self();
@@ -91,7 +108,9 @@ pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo) {
     const weft::abi::Roles::Changing changing(roles());
     if (roles().client_count == 0) return PMIX_ERR_INIT;
     if (--roles().client_count != 0) return PMIX_SUCCESS;
+    const auto traced = end_trace();
     const auto status = roles().client()->finalize(info, ninfo);
+    traced.end(status);
     roles().set_client(nullptr);
     return status;
   });

@@ -81,8 +81,7 @@ data::Infos copied(const char* key, const pmix_value_t& value, pmix_info_directi
 
 /// Makes an info and hands it to `place`, which says what becomes of it.
 template <class Make, class Place>
-pmix_status_t put(bool valid, Make&& make, Place&& place,
-                  const char* function = __builtin_FUNCTION()) noexcept {
+pmix_status_t put(bool valid, Make&& make, Place&& place, abi::EntryPoint entry_point = {}) noexcept {
   if (!valid) return PMIX_ERR_BAD_PARAM;
   return abi::guarded_status(
       [&] {
@@ -91,7 +90,7 @@ pmix_status_t put(bool valid, Make&& make, Place&& place,
         if (status == PMIX_SUCCESS) place(std::move(one));
         return status;
       },
-      function);
+      entry_point);
 }
 
 }  // namespace

@@ -16,13 +16,13 @@ std::shared_ptr<client::Connection> way_to_host(pmix_status_t& why_not);
 
 /// The body of an entry point that asks a host: not begun where there is none to ask.
 template <class Body>
-pmix_status_t guarded_ask(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
+pmix_status_t guarded_ask(Body&& body, EntryPoint entry_point = {}) noexcept {
   return guarded_status(
       [&]() -> pmix_status_t {
         pmix_status_t why_not = PMIX_SUCCESS;
         return way_to_host(why_not) == nullptr ? why_not : std::forward<Body>(body)();
       },
-      function);
+      entry_point);
 }
 
 /// done(answer) runs on the library's thread. Returns PMIX_SUCCESS, or another status: done never runs then.

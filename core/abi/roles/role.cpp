@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/abi/calls/traced.hpp"
 #include "core/abi/roles/launcher_role.hpp"
 #include "core/abi/roles/role_adapters.hpp"
 #include "core/topology/opaque_types.hpp"
@@ -113,6 +114,7 @@ void Roles::watch_forks() {
   // clone(), are there for execve() only.
   ::pthread_atfork(nullptr, nullptr, [] {
     forget_threads_of_parent();
+    call_log.store(nullptr, std::memory_order_relaxed);
     roles().forget_parent();
   });
 }

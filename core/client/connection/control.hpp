@@ -15,6 +15,7 @@ struct Control {
   shm::NoticeRing* ring = nullptr;
   store::FetchCell* fetch = nullptr;
   store::StartCell* start = nullptr;            ///< null: no launcher accounts for the start
+  store::TraceLog trace;                        ///< empty: no launcher traces the job
   std::atomic<std::uint64_t>* dirty = nullptr;  ///< the word that holds this client's bit
   std::uint64_t dirty_bit = 0;
   shm::Doorbell* doorbell = nullptr;

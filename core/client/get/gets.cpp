@@ -200,7 +200,23 @@ pmix_status_t Gets::ask_server(const Error& why, const pmix_proc_t& proc, std::s
   if (!step) return data::to_status(why);
   if (is_end(*step)) return status_of(*step);
   const store::FirstCallScope first(first_fetch_of(proc, key));
-  if (*step == GetStep::ask && !store::is_reserved(key) && has_fetch_cell_for(proc, how))
+  const auto traced = begin_trace(store::TraceCall::get, proc, store::TraceLog::Thread::stays);
+  const auto status = wait_for_server(*step, proc, key, infos, ninfo, how, found);
+  traced.end(status);
+  return status;
+}
+
+/// Empty: no launcher traces the job. Of a Get that this process answers by itself nothing is noted.
+store::TraceLog::Entry Gets::begin_trace(store::TraceCall call, const pmix_proc_t& proc,
+                                         store::TraceLog::Thread thread) const {
+  const auto& log = job_.control.trace;
+  return log ? log.begin(call, proc.rank, thread) : store::TraceLog::Entry();
+}
+
+pmix_status_t Gets::wait_for_server(GetStep step, const pmix_proc_t& proc, std::string_view key,
+                                    const pmix_info_t* infos, std::size_t ninfo, const GetDirectives& how,
+                                    data::Value& found) {
+  if (step == GetStep::ask && !store::is_reserved(key) && has_fetch_cell_for(proc, how))
     if (const auto status = get_by_fetch(proc, key, how, found)) return *status;
   auto directives = directives_for_server(infos, ninfo);
   if (!directives) return data::to_status(directives.error());
@@ -242,10 +258,13 @@ void Gets::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos
     auto directives = directives_for_server(shared->data(), shared->size());
     if (!directives) return done(data::to_status(directives.error()), {});
     const link::Get message{proc, key, std::move(*directives)};
-    auto* const first = first_fetch_of(proc, key);
-    if (first == nullptr || !first->begin()) return request_value(connection_, message, done);
-    request_value(connection_, message, [first, done](pmix_status_t status, data::Value found) {
-      first->end();
+    auto* first = first_fetch_of(proc, key);
+    if (first != nullptr && !first->begin()) first = nullptr;
+    const auto traced = begin_trace(store::TraceCall::get_nb, proc, store::TraceLog::Thread::leaves);
+    if (first == nullptr && !traced) return request_value(connection_, message, done);
+    request_value(connection_, message, [first, traced, done](pmix_status_t status, data::Value found) {
+      if (first != nullptr) first->end();
+      traced.end(status);
       done(status, std::move(found));
     });
   });

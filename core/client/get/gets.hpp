@@ -82,6 +82,11 @@ class Gets {
   std::optional<std::int32_t> request_card(std::uint32_t rank, store::RemoteCards::Link seen,
                                            store::FetchCell::Until until);
   store::FirstCall* first_fetch_of(const pmix_proc_t& proc, std::string_view key) const;
+  store::TraceLog::Entry begin_trace(store::TraceCall call, const pmix_proc_t& proc,
+                                     store::TraceLog::Thread thread) const;
+  pmix_status_t wait_for_server(store::GetStep step, const pmix_proc_t& proc, std::string_view key,
+                                const pmix_info_t* infos, std::size_t ninfo, const store::GetDirectives& how,
+                                data::Value& found);
   std::optional<pmix_status_t> get_by_fetch(const pmix_proc_t& proc, std::string_view key,
                                             const store::GetDirectives& how, data::Value& found);
 

@@ -191,7 +191,7 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Until until, FetchDo
   fetch.modex = this;
   fetch.node = node;
   fetch.proc = proc;
-  fetch.done.emplace_back(until, std::move(done));
+  fetch.done.emplace_back(until, traced(proc, std::move(done)));
   fetches_[&fetch] = std::move(made);
   ++counters_.fetches;
   base::debug(base::LogPart::modex, "fetches the card of rank {} of {} from node {}", proc.rank,
@@ -199,6 +199,17 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Until until, FetchDo
   cluster_.pace().stay_awake();
   if (!cluster_.servers().is_there(node)) return end(fetch, {PMIX_ERR_UNREACH});
   place_for(fetch) != nullptr ? read_start(fetch) : ask_place(fetch);
+}
+
+/// done, with its fetch in the trace of the job, where a launcher traces it.
+FetchDone Modex::traced(const pmix_proc_t& proc, FetchDone done) const {
+  const auto* const job = jobs_.find(link::nspace_of(proc));
+  if (job == nullptr || !job->trace) return done;
+  const store::KeptEntry event(job->trace, store::TraceCall::server_fetch, proc.rank);
+  return [event, done = std::move(done)](const Fetched& fetched) {
+    event.end(fetched.status);
+    done(fetched);
+  };
 }
 
 void Modex::await_more(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, FetchDone done) {

@@ -73,6 +73,7 @@ class Modex {
   using Name = std::pair<NodeNumber, std::string>;
   using Rank = std::pair<std::string, std::uint32_t>;
 
+  FetchDone traced(const pmix_proc_t& proc, FetchDone done) const;
   Place* place_for(const Fetch& fetch) const;
   void ask_place(Fetch& fetch);
   void ask_for_card(Fetch& fetch);

@@ -94,6 +94,7 @@ class FenceBoard : public store::SetBoard {
   std::optional<Exchanges::Key> exchange;             ///< by ourselves
   std::vector<store::Board::Verdict> lost_meanwhile;  ///< members, while it is exchanged
   StuckClock clock;
+  store::KeptEntry traced;  ///< of the generation that is being exchanged
 
   // For a set whose fences the host carries.
   struct Failed {

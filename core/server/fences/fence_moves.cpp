@@ -72,6 +72,7 @@ void Fences::begin_exchange(const BoardRef& fence, Try which) {
   if (is_told())
     base::debug(base::LogPart::fences, "all members here are in generation {} of {}: {} begins", generation,
                 first_of(fence->procs()), load.is_any() ? "an exchange" : "a barrier");
+  fence->traced = begin_trace(*fence);
   auto directives = directives_for_host(load.is_any(), PMIX_SUCCESS);
   fence->directives.move_to(directives, generation);
   if (!cards_.is_ours()) fence->state = FenceState::by_host;
@@ -90,10 +91,21 @@ void Fences::begin_exchange(const BoardRef& fence, Try which) {
   if (key) fence->exchange = key;
 }
 
+/// In the trace of the first job that the set is of and that a launcher traces. Empty: there is none.
+store::KeptEntry Fences::begin_trace(const FenceBoard& fence) const {
+  for (const auto& proc : fence.procs().procs()) {
+    const auto* const job = jobs_.known(link::nspace_of(proc));
+    if (job != nullptr && job->trace)
+      return {job->trace, store::TraceCall::server_fence, static_cast<std::uint32_t>(fence.exchanged)};
+  }
+  return {};
+}
+
 void Fences::exchange_ended(const BoardRef& fence, CardExchange::End end, Try which) {
   if (is_told())
     base::debug(base::LogPart::fences, "generation {} of {} has ended between the nodes: status {}",
                 fence->exchanged, first_of(fence->procs()), end.status);
+  fence->traced.end(end.status);
   fence->exchange.reset();
   // Where the ranks of one node ask for data or keys all nodes bring them, as one rank that asks is enough on
   // a node: all nodes know that they disagree, and begin anew with everything.

@@ -104,6 +104,7 @@ class Fences {
   void step(const BoardRef& fence, FenceEvent event, Verdict cause = {PMIX_SUCCESS, store::Board::no_member});
   enum class Try { first, with_everything };
   void begin_exchange(const BoardRef& fence, Try which = Try::first);
+  store::KeptEntry begin_trace(const FenceBoard& fence) const;
   void exchange_ended(const BoardRef& fence, CardExchange::End end, Try which = Try::first);
   void failed_here(const BoardRef& fence, store::Generation generation, pmix_status_t why);
   void look(const BoardRef& fence);

@@ -80,6 +80,10 @@ Result<void> JobReader::job_level(const pmix_info_t& info, int depth) {
     has_data_ = !data::is_true(info.value);
     return {};
   }
+  if (key == "weft.trace") {
+    spec_.has_trace_logs = data::is_true(info.value);
+    return {};
+  }
   if (key == "weft.start") {
     spec_.has_start_cells = data::is_true(info.value);
     return {};

@@ -66,6 +66,8 @@ Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& inf
   auto writer = store::JobWriter::create(segment_, *spec, limits_);
   if (!writer) return fail(writer.error());
   job.writer = std::move(*writer);
+  constexpr std::size_t most_events = 4096;  // of the server: a fence or a card each
+  if (spec->has_trace_logs) job.trace = std::make_shared<const store::OwnTraceLog>(most_events);
   job.info_at_registration = job.view().info().published();
   std::set<NodeNumber> nodes;
   for (const auto& rank : spec->ranks)

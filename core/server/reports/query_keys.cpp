@@ -12,6 +12,7 @@
 #include "core/data/types/array.hpp"
 #include "core/link/servers.hpp"
 #include "core/server/reports/start/start_times.hpp"
+#include "core/server/reports/trace/server_trace.hpp"
 
 namespace weft::server {
 namespace {
@@ -46,6 +47,7 @@ constexpr std::array known_keys = {
     Known{report_key, PMIX_QUERY_LOCAL_ONLY},
     Known{calls_key, PMIX_NSPACE},
     Known{start_key, PMIX_NSPACE},
+    Known{trace_key, PMIX_NSPACE},
     Known{HostAttributes::query_key, ""},
 };
 constexpr std::string_view realm_qualifiers =
@@ -204,6 +206,7 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   if (job == nullptr && !is_elsewhere) return fail(Errc::not_found, "no such namespace");
   if (key == calls_key) return to_value(calls_.here(*job));
   if (key == start_key) return to_value(start_times_of(*job));
+  if (key == trace_key) return to_value(trace_of(*job));
   if (key == PMIX_QUERY_LOCAL_PROC_TABLE) return table(scope, processes_.here(*job));
   if (key == PMIX_QUERY_PROC_TABLE) return table(scope, rows_of(scope, gathered));
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope, gathered);

@@ -181,6 +181,7 @@ Layout::Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_byte
   h.card_area = theirs.area(std::uint64_t{shm::page_bytes} * locals);
   h.card_rest_area = theirs.area(h.card_rest_bytes * locals);
   h.board_area = theirs.area(locals == 0 ? 0 : left.board_slots * pool_board_bytes);
+  h.trace_area = theirs.area(spec.has_trace_logs ? trace_log_bytes * locals : 0);
   h.clients_bytes = theirs.bytes();
 }
 
@@ -277,6 +278,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   job.rings_ = reinterpret_cast<shm::NoticeRing*>(clients + h.rings);
   job.fetch_cells_ = reinterpret_cast<FetchCell*>(clients + h.fetch_cells);
   if (h.start_cells != 0) job.start_cells_ = reinterpret_cast<StartCell*>(clients + h.start_cells);
+  if (h.trace_area.bytes != 0) job.trace_logs_ = clients + h.trace_area.offset;
   job.dirty_ = reinterpret_cast<std::atomic<std::uint64_t>*>(clients + h.dirty);
   job.doorbell_ = reinterpret_cast<shm::Doorbell*>(clients + h.doorbell);
   job.info_ = KeyedLog(server + h.info_area.offset, h.info_capacity, h.info_buckets);

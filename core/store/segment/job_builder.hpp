@@ -39,6 +39,7 @@ struct JobSpec {
   std::vector<KeySpec> keys;
   std::optional<CardKey> card_key;  ///< none: a hash without a key is check enough
   bool has_start_cells = false;     ///< a launcher accounts for the start
+  bool has_trace_logs = false;      ///< a launcher traces the job
 };
 
 struct Limits {
@@ -89,6 +90,11 @@ class JobWriter {
   const StartCell* start_cell(std::uint32_t local) const noexcept {
     return start_cells_ == nullptr ? nullptr : start_cells_ + local;
   }
+  /// Empty: no launcher traces the job.
+  TraceLog trace_log(std::uint32_t local) const noexcept {
+    return trace_logs_ == nullptr ? TraceLog()
+                                  : TraceLog(trace_logs_ + local * trace_log_bytes, trace_log_bytes);
+  }
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept { return dirty_[word]; }
   shm::Doorbell& doorbell() noexcept { return *doorbell_; }
 
@@ -108,6 +114,7 @@ class JobWriter {
   shm::NoticeRing* rings_ = nullptr;
   FetchCell* fetch_cells_ = nullptr;
   const StartCell* start_cells_ = nullptr;
+  std::byte* trace_logs_ = nullptr;
   std::atomic<std::uint64_t>* dirty_ = nullptr;
   shm::Doorbell* doorbell_ = nullptr;
   KeyedLog info_;

@@ -2,7 +2,7 @@
 // The map of the node segment (transport/shm/segment.hpp), everything zero when new.
 //
 //   server's          SegmentHeader | JobHeader | its areas | JobHeader | its areas | ...
-//   clients' of a job control | first pages of its cards | rests of its cards | boards of sets
+//   clients' of a job control | first pages of its cards | rests of its cards | boards of sets | logs
 //
 // | area of a job      | memory   | writer            | readers                    | protocol                              |
 // |--------------------|----------|-------------------|----------------------------|---------------------------------------|
@@ -14,6 +14,7 @@
 // | locals: Local[]    | server's | server            | all                        | atomics, see Local                    |
 // | control            | clients' | local clients     | the job's ranks here       | board.hpp, fetch_cell.hpp, start_cell.hpp, NoticeRing, Doorbell |
 // | card of a local    | clients' | that client       | the same, other nodes by reads | keyed_log.hpp |
+// | log of a local     | clients' | that client       | server                     | trace_log.hpp; where a launcher traces the job |
 //
 // A client has its own job's memory and no other: of the cards of another job on this node it asks the
 // server.
@@ -40,6 +41,7 @@
 #include "core/store/cards/keyed_log.hpp"
 #include "core/store/cards/remote_cards.hpp"
 #include "core/store/segment/start_cell.hpp"
+#include "core/store/segment/trace_log.hpp"
 #include "transport/shm/doorbell.hpp"
 #include "transport/shm/notice_ring.hpp"
 #include "transport/shm/segment.hpp"
@@ -47,8 +49,8 @@
 namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, GroupLedger, FetchCell,
-/// StartCell, NoticeRing, Doorbell or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 13;
+/// StartCell, TraceLog, NoticeRing, Doorbell or the value encoding changes shape.
+inline constexpr std::uint32_t layout_version = 14;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 /// Boards of sets that are not a whole job, and of sets that make groups: slots of one size.
@@ -65,6 +67,8 @@ static_assert(group_slots_of(most_pool_boards + most_group_boards) == most_group
 inline constexpr std::uint64_t group_ledger_at = pool_board_bytes - sizeof(GroupLedger);
 inline constexpr std::uint32_t most_group_members = 800;
 static_assert(Board::footprint(most_group_members) <= group_ledger_at && group_ledger_at % 64 == 0);
+/// The log of a rank's calls: whole pages, of which those count that the calls have come to.
+inline constexpr std::uint64_t trace_log_bytes = 10 * shm::page_bytes;
 inline constexpr std::uint32_t none = 0xffffffff;
 inline constexpr std::uint16_t none16 = 0xffff;
 
@@ -143,7 +147,8 @@ struct JobHeader {
   std::uint64_t card_rest_bytes;  ///< virtual bytes from the rest of a card to that of the next, whole pages
   Area rank_area, index_area, info_area, remote_area, local_area;  ///< in the server's memory
   Area control_area, card_area, card_rest_area, board_area;        ///< in the job's clients' memory
-  std::uint64_t board;                                             ///< offset; inside control_area
+  Area trace_area;            ///< there, too: logs of local ranks; of 0 bytes: no launcher traces the job
+  std::uint64_t board;        ///< offset; inside control_area
   std::uint64_t rings;        ///< offset of NoticeRing[local_capacity]; inside control_area
   std::uint64_t fetch_cells;  ///< offset of FetchCell[local_capacity]; inside control_area
   std::uint64_t start_cells;  ///< offset of StartCell[local_capacity]; inside control_area; 0: there are none

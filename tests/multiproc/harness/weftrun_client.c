@@ -14,6 +14,7 @@
 //   abort:N abort:N:R      PMIx_Abort of the whole job, or of rank R alone
 //   only:R                 the rest is for rank R; other ranks skip to the word "all"
 //   fence                  with the whole job
+//   fence_nb               PMIx_Fence_nb with the whole job, and a wait for its callback
 //   fences_until:FILE      as long as rank 0 does not see the file, 20 at least; it prints "fences COUNT"
 //   until:FILE             waits until the file is there
 //   fence_aborted          a fence of the whole job that has to fail with PMIX_ERR_PROC_ABORTED
@@ -612,6 +613,20 @@ static void wait_for(const int* times) {
   }
 }
 
+static void fence_is_over(pmix_status_t status, void* times) {
+  if (status != PMIX_SUCCESS) fail("PMIx_Fence_nb", status);
+  pthread_mutex_lock(&mutex);
+  ++*(int*)times;
+  pthread_cond_broadcast(&heard);
+  pthread_mutex_unlock(&mutex);
+}
+
+static void fence_later(void) {
+  int times = 0;
+  expect_success("PMIx_Fence_nb", PMIx_Fence_nb(NULL, 0, NULL, 0, fence_is_over, &times));
+  wait_for(&times);
+}
+
 static void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
                         pmix_info_t* infos, size_t count) {
   const pmix_status_t status = PMIx_Notify_event(code, source, range, infos, count, NULL, NULL);
@@ -719,6 +734,7 @@ int main(int argc, char** argv) {
     if (strcmp(word, "init") == 0) init();
     if (strcmp(word, "finalize") == 0) finalize();
     if (strcmp(word, "fence") == 0) fence();
+    if (strcmp(word, "fence_nb") == 0) fence_later();
     if (strncmp(word, "fences_until:", 13) == 0) fences_until(word + 13);
     if (strncmp(word, "until:", 6) == 0) wait_for_file(word + 6);
     if (strcmp(word, "fence_aborted") == 0) fence_aborted();

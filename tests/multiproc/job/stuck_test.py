@@ -87,11 +87,10 @@ class Stuck(unittest.TestCase):
             with self.subTest(shape=shape), folder() as where:
                 make_tool(where, SHOWS)
                 said = self.timed_out(*options, "-n", "4", *STUCK, env=environment(where),
-                                      is_whole=lambda text: "ranks 0-2 of" in text and "rank 3 of" in text)
+                                      is_whole=lambda text: "ranks 0-2 of" in text and in_places(text) == {0, 1, 2, 3})
                 self.assertRegex(said, r"weftrun: where ranks are; 4 run:\n")
                 self.assertRegex(said, r"  ranks 0-2 of \S*weftrun_client: PMIx_Fence of all ranks")
                 self.assertRegex(said, r"    rank 0 \(pid \d+ on \S+\), rank 1 \(pid")
-                self.assertEqual(in_places(said), {0, 1, 2, 3}, said)
                 self.assertRegex(said, r"  rank 3 of \S*weftrun_client: in no call of PMIx that its server knows of")
                 self.assertEqual(len(own_lines(said.encode())), 2)
 
@@ -183,7 +182,8 @@ class Stuck(unittest.TestCase):
                         line = job.stderr.readline()
                         self.assertTrue(line, text)
                         text += line
-                    self.assertRegex(text.decode(), r"ranks? \S+ of \S*: PMIx_Fence of all ranks")
+                    # One of them may be late.
+                    self.assertRegex(text.decode(), r"  ranks? [0-2,-]+ of \S*: PMIx_Fence of all ranks")
                     go.touch()
                     _, _, rest = finish(job)
                     self.assertEqual(job.returncode, 0)
@@ -198,7 +198,7 @@ class Stuck(unittest.TestCase):
                         env=environment("/none"))
             try:
                 self.assertEqual(job.stdout.readline(), b"there\n")
-                time.sleep(1)
+                time.sleep(1)  # ten times as long as a rank may wait: nothing is to come
                 go.touch()
                 _, _, said = finish(job)
                 self.assertEqual((job.returncode, said), (0, b""))

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 import uuid
 
+from trace_reader import Trace
 from weftrun_common import CLIENT, HOSTS_SCRIPT, WEFTRUN, finish, hosts, kill_quietly, left_on, lives, on_hosts, own_lines, \
     read_lines, wait_until, with_variable
 
@@ -106,6 +107,52 @@ class StartIsAccountedFor(OverHosts):
         status, _, err = finish(job)
         self.assertEqual(status, 125, err)
         self.assertEqual(self.account(err)["silent"], [HOSTS[2]])
+        wait_until(lambda: not any(lives(pid) for pid in pids.values()), "the end of all ranks")
+        self.nothing_is_left()
+
+
+class JobIsTraced(OverHosts):
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = os.path.join(self.folder.name, "trace.json")
+        self.env["WEFT_TRACE"] = self.file
+
+    def tearDown(self):
+        left = os.listdir(self.folder.name)
+        self.folder.cleanup()
+        super().tearDown()
+        self.assertEqual(left, ["trace.json"])
+
+    def trace_of(self, job, status):
+        done, _, err = finish(job)
+        self.assertEqual(done, status, err)
+        return Trace(self.file)
+
+    def test_through_a_tree_of_daemons(self):
+        job = self.start("--agent-arity", "1", CLIENT, "init", "put:100", "commit", "fence", "get:0", "get:5", "fence", "finalize")
+        trace = self.trace_of(job, 0)
+        self.assertEqual(trace.about["nodes_without_trace"], [])
+        self.assertEqual(sorted(trace.nodes.values()), [f"node {number}: {HOSTS[number]}" for number in range(3)])
+        for rank in range(6):
+            calls = [call for call in trace.calls(f"rank {rank}") if call != "PMIx_Get"]
+            self.assertEqual(calls, ["PMIx_Init", "PMIx_Put", "PMIx_Commit", "PMIx_Fence", "PMIx_Fence", "PMIx_Finalize"])
+        errors = [node["clock_error_us"] for node in trace.about["nodes"]]
+        self.assertEqual(errors[0], 0, "weftrun's own node")
+        self.assertTrue(all(error > 0 for error in errors[1:]), errors)
+        # On whatever clocks: no rank leaves a fence before the last is in it.
+        fences = [next(event for event in trace.tracks[f"rank {rank}"] if event["name"] == "PMIx_Fence") for rank in range(6)]
+        self.assertLessEqual(max(fence["ts"] for fence in fences), min(fence["ts"] + fence["dur"] for fence in fences) + 2 * max(errors))
+        self.nothing_is_left()
+
+    def test_a_lost_node_is_named(self):
+        job = self.start(CLIENT, "init", "fence", "pid", "wait")
+        pids = dict(map(int, line.split()) for line in read_lines(job.stdout, 12) if line != "waiting")
+        self.assertEqual(hosts("link", HOSTS[2], "down").returncode, 0)
+        trace = self.trace_of(job, 125)
+        self.assertEqual(trace.about["nodes_without_trace"], [HOSTS[2]])
+        for rank in range(4):
+            self.assertEqual(trace.calls(f"rank {rank}"), ["PMIx_Init", "PMIx_Fence"])
         wait_until(lambda: not any(lives(pid) for pid in pids.values()), "the end of all ranks")
         self.nothing_is_left()
 

@@ -79,7 +79,8 @@ class Handoff(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([r["bench"] for r in records(done.stdout)],
                          [name + paused for name in ("floor_handoff", "floor_handoff_one_core",
-                                                     "floor_handoff_two_cores") for paused in ("", "_paused")])
+                                                     "floor_handoff_two_cores", "floor_message")
+                          for paused in ("", "_paused")])
 
     def test_no_rank_is_left_without_a_partner(self):
         done = run("weft_floor_handoff", "--json", 3)

@@ -74,6 +74,7 @@ struct Options {
   std::optional<std::chrono::milliseconds> limit;        ///< --timeout
   std::optional<std::chrono::milliseconds> stuck_after;  ///< --report-stuck
   LaunchReport launch_report = LaunchReport::none;
+  std::string trace{};  ///< WEFT_TRACE: the file that is to get the trace of the job; empty: none
   /// From weftrun's start until its plan was made; main() fills it in.
   std::chrono::steady_clock::duration planning_time{};
   std::string names_of;  ///< as given; empty: the run keeps its published names itself

@@ -292,6 +292,22 @@ void JobRun::print_account() {
   for (const auto& line : messages::start_lines(result)) console.print(line);
 }
 
+/// Where the job is launched again, because a node is not reached by the transport, that one is traced.
+bool JobRun::write_trace() {
+  auto* const trace = this->trace();
+  if (trace == nullptr || (cluster_ != nullptr && cluster_->wants_another_transport())) return true;
+  if (local_ != nullptr && has_ranks_here() && local_->trace()) trace->take(*plan_.own, *local_->trace());
+  JobTrace::Job job{.nspace = launch_.nspace,
+                    .hosts = {},
+                    .table = table_,
+                    .own = plan_.own,
+                    .one_machine = plan_.one_machine};
+  for (const auto& node : plan_.nodes) job.hosts.push_back(node.name);
+  const auto why_not = trace->write(job);
+  if (!why_not.empty()) place_.run.console().print(messages::trace_not_written(trace->path(), why_not));
+  return why_not.empty();
+}
+
 void JobRun::print_end() const {
   if (has_ranks_here())
     place_.run.console().print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",

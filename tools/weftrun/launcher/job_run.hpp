@@ -92,6 +92,9 @@ class JobRun final : cluster::FarRanksWatcher {
   void print_end() const;   ///< the same
   /// How its start went, as far as it came, where the user asks for that. Once.
   void print_account();
+  /// The trace of its calls, where the user asks for that; after its end. False: it cannot be written, which
+  /// is said.
+  bool write_trace();
 
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
@@ -101,6 +104,8 @@ class JobRun final : cluster::FarRanksWatcher {
   void register_with(host::Server& server);
   /// Null: no account is kept for the start of this job.
   StartAccount* account() const { return launch_.accounts ? place_.run.account() : nullptr; }
+  /// Null: this job is not traced.
+  JobTrace* trace() const { return launch_.traces ? place_.run.trace() : nullptr; }
   bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
   bool has_ranks_here() const { return plan_.own && !table_.ranks_on(*plan_.own).empty(); }
   void start_own_ranks();
@@ -134,6 +139,7 @@ class JobRun final : cluster::FarRanksWatcher {
   void on_input_unwanted(std::uint32_t node) override;
   void on_node_settled(std::uint32_t node) override;
   void on_start_times(std::uint32_t node, const job::NodeStart& start) override;
+  void on_trace(std::uint32_t node, job::NodeTrace trace) override;
   void on_other_pmix(std::uint32_t node, const std::string& file) override;
   void on_node_lost(std::uint32_t node, const std::string& line) override;
 

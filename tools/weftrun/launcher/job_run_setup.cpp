@@ -136,6 +136,7 @@ void JobRun::start(bool needs_contacts) {
   const auto servers = needs_contacts ? host::Servers::included : host::Servers::left_out;
   launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, servers);
   if (auto* const account = this->account()) account->order_goes_out();
+  if (auto* const trace = this->trace()) trace->order_goes_out();
   cluster_->launch(*far_, launch_, [this] {
     job_.launched();
     if (has_ranks_here()) start_own_ranks();

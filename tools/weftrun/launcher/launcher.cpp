@@ -64,11 +64,13 @@ int Launcher::run() {
   if (auto* const node = ground_->node()) node->reap_orphans();
   print_times();
   first_->print_account();
+  if (!first_->write_trace() && exit_code_ == 0) exit_code_ = messages::exit_status::own_failure;
   first_->print_end();
   return exit_code_;
 }
 
 void Launcher::set_up() {
+  if (!run_->options().trace.empty()) run_->begin_trace();
   first_ = &jobs_.add_first(run_);
   if (run_->options().launch_report != LaunchReport::none) {
     std::vector<std::string> hosts;

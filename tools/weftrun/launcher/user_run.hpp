@@ -15,6 +15,7 @@
 #include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/launcher/console.hpp"
 #include "tools/weftrun/launcher/start_account.hpp"
+#include "tools/weftrun/launcher/trace/job_trace.hpp"
 #include "tools/weftrun/plan/launch_message.hpp"
 
 namespace weft::weftrun {
@@ -61,6 +62,9 @@ class UserRun final : io::TerminalWatcher {
     account_.emplace(options_.planning_time, std::move(hosts));
   }
   StartAccount* account() noexcept { return account_ ? &*account_ : nullptr; }  ///< null: it is not
+  /// Its first job is traced, to the file that the options name. Throws Stop: it cannot be written.
+  void begin_trace() { trace_.emplace(options_.trace); }
+  JobTrace* trace() noexcept { return trace_ ? &*trace_ : nullptr; }  ///< null: it is not
   Clock::duration age() const noexcept { return Clock::now() - begun_; }
 
   /// Of a spawned job that ran and has failed; the first counts.
@@ -88,6 +92,7 @@ class UserRun final : io::TerminalWatcher {
   Console console_;
   const Clock::time_point begun_ = Clock::now();
   std::optional<StartAccount> account_;
+  std::optional<JobTrace> trace_;
   int first_failure_ = 0;
   bool is_over_ = false, lasts_ = false;
 };

@@ -84,6 +84,7 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   launch.one_machine = plan.one_machine;
   launch.wants_bindings = options.report_bindings || options.verbose;
   launch.accounts = options.launch_report != LaunchReport::none && name.number == 0;
+  launch.traces = !options.trace.empty() && name.number == 0;
   launch.is_recoverable = options.on_failure == OnFailure::go_on;
   launch.input = options.input;
   launch.pmi = options.pmi;

@@ -34,6 +34,7 @@ order::Launch a_launch() {
   launch.core_lists = {"*", "1:0-2"};
   launch.merges_errors = true;
   launch.accounts = true;
+  launch.traces = true;
   launch.one_machine = true;
   launch.input = {job::InputTarget::Kind::all, Rank{3}};
   launch.parent = job::ProcessName{"weft-a-0", Rank{2}};
@@ -72,6 +73,13 @@ job::NodeStart a_start() {
   return start;
 }
 
+job::NodeTrace a_node_trace() {
+  const base::TraceEvent event{
+      .begun = 5, .ended = 1ULL << 40, .subject = 9, .status = -1, .kind = 1, .thread = 2};
+  return {
+      3, 4, {.read_at = 1ULL << 41, .kinds = {{"a", ""}, {"b", "rank"}}, .tracks = {{70000, 7, {event}}}}};
+}
+
 /// One message of every kind, as bytes.
 std::vector<std::string> one_of_each() {
   return {
@@ -92,6 +100,7 @@ std::vector<std::string> one_of_each() {
       encode(report::HeldHere{"j", {job::StopPoint::app, "here", 3}}),
       encode(report::Settled{"j", "file"}),
       encode(report::Settled{"j", "", a_start()}),
+      encode(report::Settled{"j", "", {}, a_node_trace()}),
       encode(report::PeerLost{3, "why"}),
       encode(report::Spawn{7, a_spawn()}),
       encode(report::Control{8, {{"j", Rank{1}}, job::ControlRequest::What::kill, 9, {{"k", {Rank{2}}}}}}),
@@ -143,6 +152,15 @@ TEST(Protocol, every_message_survives) {
   EXPECT_EQ(settled->start->fence, 0u);
   EXPECT_FALSE(settled->start->spawn);
   EXPECT_EQ(settled->start->in_init, 2u);
+  EXPECT_FALSE(settled->trace);
+  const auto traced = decode<report::Settled>(encode(report::Settled{"j", "", {}, a_node_trace()}));
+  ASSERT_TRUE(traced && traced->trace);
+  EXPECT_EQ(traced->trace->started, 4u);
+  EXPECT_EQ(traced->trace->server.tracks.at(0).rank, 70000u);
+  EXPECT_EQ(traced->trace->server.tracks.at(0).events.at(0).ended, 1ULL << 40);
+  auto no_kind = a_node_trace();
+  no_kind.server.tracks[0].events[0].kind = 2;
+  EXPECT_FALSE(decode<report::Settled>(encode(report::Settled{"j", "", {}, no_kind})));
 }
 
 TEST(Protocol, a_place_names_a_stack_that_is_there) {

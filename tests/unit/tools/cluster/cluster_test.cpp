@@ -69,6 +69,7 @@ struct JobRun : FarRanksWatcher {
   void on_node_settled(std::uint32_t node) override { settled.insert(node); }
   void on_other_pmix(std::uint32_t, const std::string&) override {}
   void on_start_times(std::uint32_t node, const job::NodeStart& start) override { starts[node] = start; }
+  void on_trace(std::uint32_t node, job::NodeTrace trace) override { traces[node] = std::move(trace); }
   void on_node_lost(std::uint32_t node, const std::string& line) override { lost[node] = line; }
 
   placement::RankTable table;
@@ -81,6 +82,7 @@ struct JobRun : FarRanksWatcher {
   std::set<std::uint32_t> settled;
   std::map<std::uint32_t, std::string> lost;
   std::map<std::uint32_t, job::NodeStart> starts;
+  std::map<std::uint32_t, job::NodeTrace> traces;
 };
 
 class ClusterTest : public ::testing::Test, ClusterWatcher {
