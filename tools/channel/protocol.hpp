@@ -14,9 +14,10 @@
 //        <---------------------- broadcast       of any time from then on: signal, output_unwanted, end_job
 //   of each job, up its tree: each receiver puts it together with its own (tools/weftd/reports.hpp)
 //   gathered ---------------------------->       of any nodes, in the order in which each has them:
-//                                              started, ended, connected_late, aborted, held, input_unwanted,
-//                                              peer_lost; settled: no rank of the node lives, and no report
-//                                              about one follows
+//                                              started, ended, connected_late, aborted, held, input_unwanted;
+//                                              settled: no rank of the node lives, and no report about one
+//                                              follows. A failure goes straight to the launcher, with what is
+//                                              on its way before it, and so does what follows from there
 //   of each job, straight:
 //        <--- input, pushed, signal              for ranks of the node, any time
 //   output, places ---------------------->
@@ -34,8 +35,8 @@
 //        <---------------------------- pulled  bytes for a reader of this node
 //        <---------------------- pull_dropped  the reader was too slow
 //
-//   peer_lost --------------------------->     another daemon, where no job is here
-//        <-------------------------- leave     down a tree: the daemon ends what jobs it still has, and exits
+//   peer_lost --------------------------->     another daemon
+//        <-------------------------- leave     the daemon ends what jobs it still has, and exits
 #pragma once
 
 #include <pmix_common.h>
@@ -194,12 +195,9 @@ void fields(Archive& archive, EndJob& message) {
 
 struct Leave {
   static constexpr MessageType type = MessageType::leave;
-  std::vector<std::uint32_t> nodes{};  ///< those that it comes to by a LaunchTree of them
 };
 template <class Archive>
-void fields(Archive& archive, Leave& message) {
-  archive(message.nodes);
-}
+void fields(Archive&, Leave&) {}
 
 /// An order for all nodes of a job, on its way down the tree. One that comes twice is obeyed once.
 struct Broadcast {
@@ -518,7 +516,6 @@ struct Gathered {
     std::string bytes;  ///< that report
   };
   std::string nspace;
-  bool is_urgent = false;  ///< it may decide what becomes of the job: it waits for no other on its way
   std::vector<Item> items;
 };
 inline bool is_valid(const Gathered::Item& item) noexcept {
@@ -530,7 +527,6 @@ inline bool is_valid(const Gathered::Item& item) noexcept {
     case MessageType::held:
     case MessageType::input_unwanted:
     case MessageType::settled:
-    case MessageType::peer_lost:
       return true;
     default:
       return false;
@@ -546,7 +542,6 @@ void fields(Archive& archive, Gathered::Item& item) {
 template <class Archive>
 void fields(Archive& archive, Gathered& message) {
   archive(message.nspace);
-  archive(message.is_urgent);
   archive(message.items);
 }
 

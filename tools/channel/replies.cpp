@@ -11,18 +11,18 @@ struct Reply::Handle {
   Handle(std::shared_ptr<PendingReplies::Table> of, std::uint64_t at) : table(std::move(of)), number(at) {}
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  ~Handle() { table->send(number); }
+  ~Handle() { table->send(number, true); }
 };
 
 void Reply::operator()() const {
-  if (handle_) handle_->table->send(handle_->number);
+  if (handle_) handle_->table->send(handle_->number, true);
 }
 
-void Reply::withhold() const {
-  if (handle_) handle_->table->withhold(handle_->number);
+void Reply::refuse() const {
+  if (handle_) handle_->table->send(handle_->number, false);
 }
 
-Reply PendingReplies::add(std::function<void()> send) {
+Reply PendingReplies::add(Send send) {
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(table_->mutex);
@@ -34,8 +34,17 @@ Reply PendingReplies::add(std::function<void()> send) {
   return reply;
 }
 
-void PendingReplies::Table::send(std::uint64_t number) {
-  std::function<void()> send;
+void PendingReplies::refuse_all() {
+  std::map<std::uint64_t, Send> pending;
+  {
+    const std::lock_guard lock(table_->mutex);
+    pending.swap(table_->pending);
+  }
+  for (const auto& [number, send] : pending) send(false);
+}
+
+void PendingReplies::Table::send(std::uint64_t number, bool is_received) {
+  Send send;
   {
     const std::lock_guard lock(mutex);
     const auto at = pending.find(number);
@@ -43,17 +52,7 @@ void PendingReplies::Table::send(std::uint64_t number) {
     send = std::move(at->second);
     pending.erase(at);
   }
-  send();
-}
-
-void PendingReplies::Table::withhold(std::uint64_t number) {
-  const std::lock_guard lock(mutex);
-  pending.erase(number);
-}
-
-void PendingReplies::Table::withhold_all() {
-  const std::lock_guard lock(mutex);
-  pending.clear();
+  send(is_received);
 }
 
 }  // namespace weft::channel

@@ -11,8 +11,6 @@
 
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
-#include "tools/channel/launch_tree.hpp"
-#include "tools/channel/pass_on.hpp"
 #include "tools/launch/agent_words.hpp"
 #include "tools/launch/settings.hpp"
 #include "tools/messages/messages.hpp"
@@ -76,7 +74,7 @@ Cluster::Cluster(asio::io_context& loop, const process::Spawner& spawner, Setup 
 }
 
 FarRanks& Cluster::add(FarRanks::Job job, FarRanksWatcher& watcher) {
-  const JobOrders::Way way{channel_, setup_.identity.number, serves_};
+  const JobOrders::Way way{channel_, setup_.identity.number};
   return *jobs_.emplace_back(std::make_unique<FarRanks>(loop_, nodes_, way, std::move(job), watcher));
 }
 
@@ -141,8 +139,6 @@ void Cluster::launch(FarRanks& job, const channel::order::Launch& launch,
   if (job.is_canceled()) return;
   arm_limit();
   job.launch(launch, ready);
-  const auto& receivers = job.orders().receivers();
-  introduced_.insert(receivers.begin(), receivers.end());
 }
 
 /// Of a launch before that is not over it goes on.
@@ -229,25 +225,25 @@ void Cluster::tell_dropped(std::uint32_t node, const job::PullName& pull) {
 
 // ---- the end
 
+void Cluster::end(FarRanks& job, const std::optional<job::Ending>& ending, std::function<void()> gone) {
+  ++open_ends_;
+  job.end(ending, [this, gone = std::move(gone)] {
+    if (gone) gone();
+    if (--open_ends_ == 0 && is_leaving_) send_leave();
+  });
+}
+
 void Cluster::dismiss() {
   is_leaving_ = true;
   lift_limit();
   agents_.expect_end();
-  serves_.reset();
-  std::vector<std::uint32_t> by_tree, straight;
-  for (const auto number : nodes_.reachable()) {
-    nodes_.step(number, NodeEvent::dismissed);
-    (introduced_.count(number) != 0 ? by_tree : straight).push_back(number);
-  }
-  const auto tree = std::make_shared<channel::LaunchTree>(std::move(by_tree), setup_.identity.number);
-  const auto order = channel::encode(channel::order::Leave{tree->receivers()});
-  const auto open = std::make_shared<int>(2);
-  const auto read = [this, open] {
-    if (--*open == 0) on_order_read();
-  };
-  channel_.send(straight, channel::order::Leave{}, [read](bool) { read(); });
-  // Servers that leave cannot be reached: none is passed over for that.
-  channel::PassOn::below(channel_, tree, setup_.identity.number, {channel::MessageType::leave, order, {}}, read);
+  for (const auto number : nodes_.reachable()) nodes_.step(number, NodeEvent::dismissed);
+  if (open_ends_ == 0) send_leave();
+}
+
+/// It goes straight, and would overtake an order to end a job.
+void Cluster::send_leave() {
+  channel_.send(nodes_.reachable(), channel::order::Leave{}, [this](bool) { on_order_read(); });
 }
 
 void Cluster::on_order_read() {
@@ -298,16 +294,10 @@ void Cluster::receive_gathered(FarRanks& job, std::uint32_t from, const channel:
     if (!nodes_.is_daemon(item.node) || nodes_.is_lost(item.node)) continue;
     const auto admission = job.orders().admit(from, item.node, item.number);
     if (admission == JobOrders::Admission::wrong) return mark_damaged(from);
-    if (admission == JobOrders::Admission::known) continue;
-    if (item.report == channel::MessageType::peer_lost)
-      take_report(item.node, item.report, item.bytes);
-    else if (!job.take_report(item.node, item.report, item.bytes, {}))
+    if (admission == JobOrders::Admission::fresh &&
+        !job.take_report(item.node, item.report, item.bytes, {}))
       mark_damaged(item.node);
   }
-  lift_limit_if_started();
-}
-
-void Cluster::lift_limit_if_started() {
   if (!is_limited_) return;
   const auto all = nodes_.daemons();
   if (std::none_of(all.begin(), all.end(), [this](auto node) { return waits_for(node); })) lift_limit();

@@ -15,6 +15,13 @@ namespace weft::cluster {
 
 using job::Rank;
 
+namespace {
+
+/// An order goes down a tree of a hundred thousand nodes within it. Between SIGTERM and SIGKILL is twice that.
+constexpr std::chrono::seconds time_for_orders{1};
+
+}  // namespace
+
 FarRanks::FarRanks(asio::io_context& loop, const Nodes& nodes, const JobOrders::Way& way, Job job,
                    FarRanksWatcher& watcher)
     : loop_(loop),
@@ -24,7 +31,7 @@ FarRanks::FarRanks(asio::io_context& loop, const Nodes& nodes, const JobOrders::
       orders_(way, nodes, job_.nspace),
       watcher_(watcher),
       nodes_here_(nodes.size()),
-      repeat_(loop) {}
+      straight_(loop) {}
 
 // ---- orders
 
@@ -58,25 +65,29 @@ void FarRanks::signal(int number, const std::vector<Rank>& named) {
   }
   if (is_over_) return;
   if (named.empty()) {
-    if (unsettled_nodes().empty()) return;
-    orders_.give(channel::order::Signal{job_.nspace, number, {}});
-    if (number == SIGKILL) repeat_to_unsettled();
+    if (!unsettled_nodes().empty()) give(channel::order::Signal{job_.nspace, number, {}});
     return;
   }
   std::map<std::uint32_t, std::vector<Rank>> ranks;
   for (const Rank rank : named)
     if (index(rank) < job_.table.size()) ranks[job_.table.node_of(rank)].push_back(rank);
-  for (const auto& [node, list] : ranks)
-    if (nodes_.is_daemon(node) && !nodes_here_[node].is_settled)
-      channel_.send({node}, channel::order::Signal{job_.nspace, number, list});
+  for (const auto& [node, list] : ranks) {
+    if (!nodes_.is_daemon(node) || nodes_here_[node].is_settled) continue;
+    orders_.go_straight(node);  // behind signals for all ranks, and before those that follow
+    channel_.send({node}, channel::order::Signal{job_.nspace, number, list});
+  }
 }
 
-/// Without ranks that have got SIGKILL the kernel is done in no time: a node that says nothing may be below a
-/// daemon that stands still and is not lost yet.
-void FarRanks::repeat_to_unsettled() {
-  repeat_.expires_after(std::chrono::seconds(1));
-  repeat_.async_wait([this](const asio::error_code& error) {
-    if (error || is_over_) return;
+/// A daemon that stands still, and is not lost yet, has the orders of all below it.
+template <class Order>
+void FarRanks::give(const Order& order) {
+  orders_.give(order);
+  if (std::exchange(looks_after_orders_, true)) return;
+  straight_.expires_after(time_for_orders);
+  straight_.async_wait([this](const asio::error_code& error) {
+    if (error) return;
+    looks_after_orders_ = false;
+    if (is_over_ || orders_.are_taken()) return;
     for (const auto node : unsettled_nodes()) orders_.go_straight(node);
   });
 }
@@ -97,7 +108,7 @@ void FarRanks::push_input(std::uint32_t node, const channel::order::Pushed& inpu
 }
 
 void FarRanks::close_output(job::Stream stream) {
-  if (is_launched_ && !is_over_) orders_.give(channel::order::OutputUnwanted{job_.nspace, stream});
+  if (is_launched_ && !is_over_) give(channel::order::OutputUnwanted{job_.nspace, stream});
 }
 
 void FarRanks::find_places(bool wants_stacks, std::chrono::milliseconds limit, PlacesFound done) {
@@ -264,6 +275,7 @@ void FarRanks::lose(const std::vector<std::uint32_t>& nodes, const LineOf& line_
   for (const auto node : nodes) {
     take_witness(node);
     if (!has_ranks_on(node)) continue;
+    early_.erase(node);
     // Without a descriptor this process hears nothing of a node, whose end looks then as if it came from
     // there.
     watcher_.on_node_lost(node, std::exchange(is_told, true)

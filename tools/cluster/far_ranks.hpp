@@ -83,8 +83,8 @@ class FarRanks {
   };
   using PlacesFound = std::function<void(std::vector<NodePlaces>)>;
   void find_places(bool wants_stacks, std::chrono::milliseconds limit, PlacesFound done);
-  /// The daemons end orphans and forget the job. gone: when they have, or cannot be reached; may be empty.
-  void end(const std::optional<job::Ending>& ending, std::function<void()> gone = {});
+  /// See Cluster::end().
+  void end(const std::optional<job::Ending>& ending, std::function<void()> gone);
 
   // What is known.
   bool is_canceled() const noexcept { return is_canceled_; }
@@ -115,7 +115,8 @@ class FarRanks {
   };
   std::vector<std::uint32_t> job_nodes() const;
   std::vector<std::uint32_t> unsettled_nodes() const;
-  void repeat_to_unsettled();
+  template <class Order>
+  void give(const Order& order);
   void take_output(std::uint32_t from, channel::report::Output output, channel::Reply written);
   bool is_rank_of(job::Rank rank, std::uint32_t node) const noexcept;
   void on_started(std::uint32_t from, const channel::report::Started& started);
@@ -148,10 +149,11 @@ class FarRanks {
     channel::Reply written;
   };
   std::map<std::uint32_t, std::vector<Early>> early_;  ///< by node: output that has overtaken its `started`
-  asio::steady_timer repeat_;
+  asio::steady_timer straight_;
   std::size_t started_ = 0;
   bool is_launched_ = false, is_canceled_ = false;
-  bool is_over_ = false;  ///< the daemons forget it: no order follows
+  bool is_over_ = false;             ///< the daemons forget it: no order follows
+  bool looks_after_orders_ = false;  ///< straight_ runs
 };
 
 }  // namespace weft::cluster

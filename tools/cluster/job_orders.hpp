@@ -25,13 +25,12 @@ namespace weft::cluster {
 class JobOrders {
  public:
   struct Way {
-    channel::ServerChannel& channel;
-    std::uint32_t launcher;             ///< the number of this process's server
-    std::weak_ptr<const void> serves;  ///< until the daemons are dismissed
+    channel::ServerChannel& channel;  ///< outlives the loop's work
+    std::uint32_t launcher;           ///< the number of this process's server
   };
   /// nodes: outlives this.
   JobOrders(Way way, const Nodes& nodes, std::string nspace)
-      : way_(std::move(way)), nodes_(nodes), nspace_(std::move(nspace)), last_reports_(nodes.size()) {}
+      : way_(way), nodes_(nodes), nspace_(std::move(nspace)), last_reports_(nodes.size()) {}
 
   /// with_ranks: these nodes, ascending.
   void launch(std::vector<std::uint32_t> with_ranks, const channel::order::Launch& order);
@@ -42,10 +41,16 @@ class JobOrders {
   /// Order: order::Signal or OutputUnwanted. REQUIRES: launch().
   template <class Order>
   void give(const Order& order) {
-    send(Order::type, channel::encode(order), wanted_, {});
+    send(Order::type, channel::encode(order), {});
   }
-  /// The last one. gone: when the nodes have forgotten the job, or cannot be reached; may be empty.
-  void end(const channel::order::EndJob& order, std::function<void()> gone);
+  /// The last one. gone: when the nodes have forgotten the job, or cannot be reached, and not inside this
+  /// call; may be empty. REQUIRES: launch().
+  void end(const channel::order::EndJob& order, std::function<void()> gone) {
+    is_over_ = true;
+    send(channel::order::EndJob::type, channel::encode(order), std::move(gone));
+  }
+  /// All nodes that can be reached have all orders but the launch order.
+  bool are_taken() const noexcept { return *open_ == 0; }
   /// All orders so far, and each that follows, go to that node itself. Once.
   void go_straight(std::uint32_t node);
 
@@ -56,12 +61,9 @@ class JobOrders {
     wrong,  ///< no report that `from` can have of that node: it is damaged
   };
   Admission admit(std::uint32_t from, std::uint32_t node, std::uint32_t number);
-  /// The nodes that the launch order comes to, with what they need to know each other.
-  const std::vector<std::uint32_t>& receivers() const { return tree_->receivers(); }
 
  private:
-  void send(channel::MessageType type, std::string order, std::weak_ptr<const void> wanted,
-            std::function<void()> gone);
+  void send(channel::MessageType type, std::string order, std::function<void()> taken);
   std::vector<std::uint32_t> straight_nodes() const;
 
   const Way way_;
@@ -70,9 +72,10 @@ class JobOrders {
   std::shared_ptr<const channel::LaunchTree> tree_;
   std::uint64_t launch_bytes_ = 0;
   std::vector<std::string> given_;           ///< order::Broadcast, by number
+  std::shared_ptr<int> open_ = std::make_shared<int>(0);  ///< orders that some node may not have
   std::set<std::uint32_t> straight_;         ///< nodes
   std::vector<std::uint32_t> last_reports_;  ///< by node: the number of its latest report
-  std::shared_ptr<const bool> wanted_ = std::make_shared<bool>(true);  ///< until end()
+  bool is_over_ = false;
 };
 
 }  // namespace weft::cluster

@@ -197,8 +197,6 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
       return receive_broadcast(from, bytes, reply);
     case channel::MessageType::gathered:
       return pass_on_reports(from, bytes, reply);
-    case channel::MessageType::leave:
-      return leave(from, bytes, reply);
     case channel::MessageType::hello:
       reply();
       return pass_on_hello(from, bytes);
@@ -207,6 +205,10 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
   }
   if (from != message_.launcher.number) return reply();
   has_heard_launcher_ = true;
+  if (type == channel::MessageType::leave) {
+    reply();
+    return step(DaemonEvent::dismissed);
+  }
   if (type == channel::MessageType::outcome) {
     reply();
     if (const auto read = channel::decode<channel::order::Outcome>(bytes))
@@ -242,9 +244,8 @@ void Daemon::receive_broadcast(std::uint32_t from, const std::string& bytes, con
   if (job == nullptr || !job->tree().takes_orders_of(from)) return;
   has_heard_launcher_ = true;
   const bool is_first = job->tree().take_order(from, read->number);
-  const bool is_end = read->order == channel::MessageType::end_job;
-  if (is_end) job->tree().end();
   job->tree().pass_on(channel::MessageType::broadcast, bytes, reply);
+  const bool is_end = read->order == channel::MessageType::end_job;
   if (is_first) receive_for_job(read->order, read->bytes, is_end ? reply : channel::Reply());
 }
 
@@ -328,23 +329,9 @@ void Daemon::launch(std::uint32_t from, const std::string& bytes, const channel:
     job->tree().pass_on(channel::MessageType::launch, bytes, reply);
     if (job->awaits_launch()) job->launch(*launch, refusal);
   } else if (tree && !ended_.has(launch->nspace)) {
-    channel::PassOn::below(*channel_, tree, self_.number,
-                           {channel::MessageType::launch, bytes, place_->serves}, [reply] { reply(); });
+    channel::PassOn::below(*channel_, tree, self_.number, {channel::MessageType::launch, bytes}, reply);
   }
   if (message_.above && !std::exchange(is_watched_, true)) send_report(channel::report::Watch{});
-}
-
-/// Those that it comes to are named in it: a daemon that no job has been at may not know the others. Servers
-/// that leave cannot be reached: none is passed over for that.
-void Daemon::leave(std::uint32_t from, const std::string& bytes, const channel::Reply& reply) {
-  const auto read = channel::decode<channel::order::Leave>(bytes);
-  if (!read) return;
-  const auto tree = std::make_shared<channel::LaunchTree>(read->nodes, message_.launcher.number);
-  if (from != message_.launcher.number && !tree->is_above(from, self_.number)) return;
-  has_heard_launcher_ = true;
-  channel::PassOn::below(*channel_, tree, self_.number, {channel::MessageType::leave, bytes, {}},
-                         [reply] { reply(); });
-  step(DaemonEvent::dismissed);
 }
 
 /// Where the job is over here by the launcher's word, that has what it needs. A daemon that ends for another
@@ -354,7 +341,7 @@ void Daemon::pass_on_reports(std::uint32_t from, const std::string& bytes, const
   if (!read) return;
   auto* const job = find_job(read->nspace);
   if (job == nullptr) {
-    if (!takes_jobs(state_)) reply.withhold();
+    if (!takes_jobs(state_)) reply.refuse();
     return;
   }
   if (job->tree().are_of_below(from, *read)) job->tree().reports().pass_on(std::move(*read), reply);
@@ -376,9 +363,7 @@ void Daemon::on_job_over(const std::string& nspace) {
 /// Standard error leads to the launcher by another way than the network that was lost: over the agent.
 void Daemon::on_node_lost(std::uint32_t node, const std::string& why) {
   if (node != message_.launcher.number) {
-    if (!takes_jobs(state_)) return;
-    if (jobs_.empty()) return send_report(channel::report::PeerLost{node, why});
-    for (const auto& [nspace, job] : jobs_) job->report_lost(node, why);
+    if (takes_jobs(state_)) send_report(channel::report::PeerLost{node, why});
     return;
   }
   if (takes_jobs(state_) && !is_at_rest())
@@ -408,11 +393,9 @@ void Daemon::step(DaemonEvent event) {
     case DaemonAction::none:
       return;
     case DaemonAction::end_jobs:
-      place_->serves.reset();
       if (agents_) agents_->expect_end();
       return end_jobs();
     case DaemonAction::end_jobs_soon:
-      place_->serves.reset();
       place_->has_launcher = next != DaemonState::orphaned;
       if (agents_) agents_->end(patience);
       patience_.expires_after(patience);

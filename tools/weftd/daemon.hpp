@@ -50,7 +50,6 @@ class Daemon {
   void receive_for_job(channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void receive_for_reader(channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void launch(std::uint32_t from, const std::string& bytes, const channel::Reply& reply);
-  void leave(std::uint32_t from, const std::string& bytes, const channel::Reply& reply);
   void pass_on_reports(std::uint32_t from, const std::string& bytes, const channel::Reply& reply);
   JobHere* find_job(const std::string& nspace) const;
   JobHere* job_at(const std::string& nspace);

@@ -29,13 +29,13 @@ JobHere::JobHere(Place& place, std::string nspace, std::function<void()> over)
     : place_(place),
       nspace_(std::move(nspace)),
       over_(std::move(over)),
-      tree_({{place.loop, place.channel, place.node.number(), place.launcher}, place.serves}, nspace_),
+      tree_({place.loop, place.channel, place.node.number(), place.launcher}, nspace_),
       ranks_(place.node.add({[this](const job::RankEnd& ended) { on_rank_ended(ended); },
                              [this](Rank rank) {
-                               report(channel::report::ConnectedLate{nspace_, rank}, Pace::urgent);
+                               report(channel::report::ConnectedLate{nspace_, rank}, Way::straight);
                              },
                              [this](const job::AbortRequest& request) {
-                               report(channel::report::Aborted{nspace_, request}, Pace::urgent);
+                               report(channel::report::Aborted{nspace_, request}, Way::straight);
                              },
                              [this] { step(JobEvent::settled); },
                              [this](const job::Held& held) {
@@ -50,9 +50,9 @@ JobHere::~JobHere() {
 }
 
 template <class Report>
-void JobHere::report(const Report& report, Pace pace) {
+void JobHere::report(const Report& report, Way way) {
   tell_ends();
-  tree_.reports().add(report, pace);
+  tree_.reports().add(report, way);
 }
 
 void JobHere::write(const io::Flow& flow, std::string bytes, io::Written written) {
@@ -103,7 +103,7 @@ void JobHere::start() {
     started.exit_code = stop.exit_code();
     started.failure = stop.what();
   }
-  report(started, started.failure.empty() ? Pace::gathered : Pace::urgent);
+  report(started, started.failure.empty() ? Way::by_the_tree : Way::straight);
   ranks_.running() != 0 ? place_.node.watch(ranks_) : step(JobEvent::settled);
 }
 
@@ -194,11 +194,11 @@ void JobHere::on_rank_ended(const job::RankEnd& ended) {
 /// Those that the loop has seen in one turn are one report. A failure may decide what becomes of the job.
 void JobHere::tell_ends() {
   if (ends_.empty()) return;
-  const bool is_urgent = !is_told_to_end_ && std::any_of(ends_.begin(), ends_.end(), [](const auto& end) {
+  const bool may_decide = !is_told_to_end_ && std::any_of(ends_.begin(), ends_.end(), [](const auto& end) {
     return end.wait_status != 0 || (end.connected && !end.finalized);
   });
   tree_.reports().add(channel::report::Ended{nspace_, std::exchange(ends_, {})},
-                      is_urgent ? Pace::urgent : Pace::gathered);
+                      may_decide ? Way::straight : Way::by_the_tree);
 }
 
 void JobHere::tell_settled() {
@@ -206,7 +206,7 @@ void JobHere::tell_settled() {
   channel::report::Settled settled{nspace_, ranks_.other_pmix()};
   if (ranks_.accounts()) settled.start = ranks_.start_times();
   settled.trace = ranks_.trace();
-  report(settled);
+  report(settled, settled.trace ? Way::straight : Way::by_the_tree);  // traces are long
 }
 
 void JobHere::end_orphans() {

@@ -36,8 +36,6 @@ class JobHere final : io::Sink {
     channel::ServerChannel& channel;
     std::uint32_t launcher;
     bool has_launcher = true;  ///< else reports about ranks go nowhere
-    /// Orders are passed on around lost servers; null: the daemon leaves.
-    std::shared_ptr<const bool> serves = std::make_shared<bool>(true);
   };
   /// over: it is to be forgotten; not inside a call of this. Once.
   JobHere(Place& place, std::string nspace, std::function<void()> over);
@@ -60,9 +58,6 @@ class JobHere final : io::Sink {
   /// The end of the daemon.
   void end() { step(JobEvent::ended); }
 
-  /// Another node is lost: what follows from that is reported later.
-  void report_lost(std::uint32_t node, const std::string& why);
-
   JobState state() const noexcept { return state_; }
   bool awaits_launch() const noexcept { return !is_launched_; }
 
@@ -80,7 +75,7 @@ class JobHere final : io::Sink {
   void write(const io::Flow& flow, std::string bytes, io::Written written) override;
   /// Up the tree, behind the ends of ranks that have been seen before.
   template <class Report>
-  void report(const Report& report, Pace pace = Pace::gathered);
+  void report(const Report& report, Way way = Way::by_the_tree);
 
   Place& place_;
   const std::string nspace_;

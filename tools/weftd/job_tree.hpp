@@ -17,13 +17,8 @@ namespace weft::weftd {
 
 class JobTree {
  public:
-  struct Place {
-    Reports::Place server;
-    /// While it is there, orders are passed on around lost servers.
-    std::weak_ptr<const void> serves;
-  };
-  JobTree(Place place, const std::string& nspace)
-      : place_(std::move(place)), reports_(std::make_shared<Reports>(place_.server, nspace)) {}
+  JobTree(const Reports::Place& place, const std::string& nspace)
+      : place_(place), reports_(std::make_shared<Reports>(place, nspace)) {}
   ~JobTree() { reports_->finish(); }
   JobTree(const JobTree&) = delete;
   JobTree& operator=(const JobTree&) = delete;
@@ -37,39 +32,33 @@ class JobTree {
   /// Of a server above this one. Where the launcher itself sends what another server was to pass on, it does
   /// not wait for that one, and reports go to it from then on.
   bool takes_orders_of(std::uint32_t server) const {
-    return server == place_.server.launcher || (tree_ && tree_->is_above(server, place_.server.self));
+    return server == place_.launcher || (tree_ && tree_->is_above(server, place_.self));
   }
   /// An order for all nodes. False: it has come before.
   bool take_order(std::uint32_t from, std::uint32_t number) {
-    if (from == place_.server.launcher) reports_->report_straight();
+    if (from == place_.launcher) reports_->report_straight();
     return orders_.insert(number).second;
   }
   /// To the nodes below, whether it is new here or not: a lost server may not have passed it on to all of
   /// them. reply: is sent when they have it.
   void pass_on(channel::MessageType type, const std::string& bytes, const channel::Reply& reply) {
-    if (!tree_) return;
-    const auto wanted = wanted_ ? std::weak_ptr<const void>(wanted_) : place_.serves;
-    channel::PassOn::below(place_.server.channel, tree_, place_.server.self, {type, bytes, wanted},
-                           [reply] { reply(); });
+    if (tree_) channel::PassOn::below(place_.channel, tree_, place_.self, {type, bytes}, reply);
   }
-  /// The order to end the job has come: no order before it is of use to a node that has not heard it.
-  void end() { wanted_.reset(); }
 
   Reports& reports() noexcept { return *reports_; }
   /// Reports that come from another server are of nodes that are below it, as it is below this one.
   bool are_of_below(std::uint32_t from, const channel::report::Gathered& gathered) const {
-    return tree_ && tree_->is_above(place_.server.self, from) &&
+    return tree_ && tree_->is_above(place_.self, from) &&
            std::all_of(gathered.items.begin(), gathered.items.end(), [&](const auto& item) {
              return item.node == from || tree_->is_above(from, item.node);
            });
   }
 
  private:
-  const Place place_;
+  const Reports::Place place_;
   const std::shared_ptr<Reports> reports_;
   std::shared_ptr<const channel::LaunchTree> tree_;
   std::set<std::uint32_t> orders_;  ///< by number, that have come
-  std::shared_ptr<const bool> wanted_ = std::make_shared<bool>(true);  ///< until end()
 };
 
 }  // namespace weft::weftd

@@ -18,24 +18,23 @@ void append(std::vector<Element>& to, std::vector<Element> from) {
 
 }  // namespace
 
-void ReportQueue::add(channel::MessageType type, std::string bytes, Pace pace) {
+void ReportQueue::add(channel::MessageType type, std::string bytes, Way way) {
   waiting_.items.push_back({self_, ++last_report_, type, std::move(bytes)});
-  is_urgent_ |= pace == Pace::urgent;
+  if (way == Way::straight) report_straight();
 }
 
-void ReportQueue::add(std::vector<Item> items, channel::Reply reply, Pace pace) {
+void ReportQueue::add(std::vector<Item> items, channel::Reply reply) {
   append(waiting_.items, std::move(items));
   waiting_.replies.push_back(std::move(reply));
-  is_urgent_ |= pace == Pace::urgent;
 }
 
 std::optional<ReportQueue::Batch> ReportQueue::next() {
-  const bool has_room = under_way_.size() < most_under_way || is_urgent_ || hurries_;
+  const bool has_room = under_way_.size() < most_under_way || does_not_wait_ || hurries_;
   if (waiting_.items.empty() || !has_room) return std::nullopt;
-  const auto pace = std::exchange(is_urgent_, false) ? Pace::urgent : Pace::gathered;
+  does_not_wait_ = false;
   auto& sent = under_way_.emplace_back(std::exchange(waiting_, {}));
   sent.number = ++last_batch_;
-  return Batch{sent.number, above_, pace, sent.items};
+  return Batch{sent.number, above_, sent.items};
 }
 
 std::deque<ReportQueue::Sent>::iterator ReportQueue::find(std::uint64_t number) {
@@ -55,12 +54,12 @@ void ReportQueue::fail(std::uint64_t number) {
   const auto sent = find(number);
   if (sent == under_way_.end()) return;
   if (above_ != launcher_) return report_straight();
-  for (const auto& reply : sent->replies) reply.withhold();
+  for (const auto& reply : sent->replies) reply.refuse();
   under_way_.erase(sent);
 }
 
 void ReportQueue::report_straight() {
-  is_straight_ = true;
+  is_straight_ = does_not_wait_ = true;
   if (std::exchange(above_, launcher_) == launcher_) return;
   Sent again{};
   for (auto& sent : under_way_) {
@@ -71,7 +70,6 @@ void ReportQueue::report_straight() {
   append(again.items, std::move(waiting_.items));
   append(again.replies, std::move(waiting_.replies));
   waiting_ = std::move(again);
-  is_urgent_ = true;
 }
 
 }  // namespace weft::weftd

@@ -4,10 +4,11 @@
 //
 // Order     Reports of a node come to the launcher in the order in which they were added.
 // Pace      most_under_way messages are not confirmed at a time; what comes meanwhile goes together, with the
-//           next one. Only what is urgent waits for no other.
-// Loss      A message is confirmed when the launcher has it. If the server above cannot be reached, or the
-//           launcher says so (report_straight), all that is not confirmed goes to the launcher itself, again,
-//           and so does what follows. The launcher knows reports by node and number, and takes each once.
+//           next one. What goes straight waits for no other.
+// Straight  A message is confirmed when the launcher has it. All that is not confirmed goes to the launcher
+//           itself, again, and so does what follows, if the server above cannot be reached, if the launcher
+//           says so, or with a report that may decide what becomes of the job: a server above may stand still
+//           for long before it is lost. The launcher knows reports by node and number, and takes each once.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@
 
 namespace weft::weftd {
 
-enum class Pace : bool { gathered, urgent };
+enum class Way : bool { by_the_tree, straight };
 
 class ReportQueue {
  public:
@@ -43,23 +44,21 @@ class ReportQueue {
   std::uint32_t above() const noexcept { return above_; }
 
   /// A report of this node.
-  void add(channel::MessageType type, std::string bytes, Pace pace);
-  /// Reports of nodes below. reply: is sent when the launcher has them.
-  void add(std::vector<Item> items, channel::Reply reply, Pace pace);
+  void add(channel::MessageType type, std::string bytes, Way way);
+  /// Reports of nodes below. reply: is sent when the launcher has them; refused: that is not known here.
+  void add(std::vector<Item> items, channel::Reply reply);
   /// Nothing waits for another message any more.
   void hurry() { hurries_ = true; }
 
   struct Batch {
     std::uint64_t number = 0;
     std::uint32_t to = 0;
-    Pace pace = Pace::gathered;
     std::vector<Item> items;
   };
   /// What is to be sent now. Ends with confirm() or fail() of its number.
   std::optional<Batch> next();
   void confirm(std::uint64_t number);
-  /// The server cannot be reached. Of the launcher that is the end: those below hear that it is not known here
-  /// what has become of their reports.
+  /// The server cannot be reached. Of the launcher that is the end: those below report straight.
   void fail(std::uint64_t number);
 
  private:
@@ -76,7 +75,8 @@ class ReportQueue {
   std::uint64_t last_batch_ = 0;
   Sent waiting_{};
   std::deque<Sent> under_way_;
-  bool is_straight_ = false, is_urgent_ = false, hurries_ = false;
+  bool is_straight_ = false, hurries_ = false;
+  bool does_not_wait_ = false;  ///< what waits
 };
 
 }  // namespace weft::weftd

@@ -12,9 +12,8 @@ void Reports::report_straight() {
 }
 
 void Reports::pass_on(channel::report::Gathered below, channel::Reply reply) {
-  const auto pace = below.is_urgent ? Pace::urgent : Pace::gathered;
-  queue_.add(std::move(below.items), std::move(reply), pace);
-  send_in(pace);
+  queue_.add(std::move(below.items), std::move(reply));
+  send_soon();
 }
 
 void Reports::finish() {
@@ -22,8 +21,8 @@ void Reports::finish() {
   send();
 }
 
-void Reports::send_in(Pace pace) {
-  if (pace == Pace::urgent) return send();
+/// With what else this turn of the loop brings.
+void Reports::send_soon() {
   if (std::exchange(is_to_send_, true)) return;
   asio::post(place_.loop, [self = shared_from_this()] {
     self->is_to_send_ = false;
@@ -33,7 +32,7 @@ void Reports::send_in(Pace pace) {
 
 void Reports::send() {
   while (auto batch = queue_.next()) {
-    const channel::report::Gathered message{nspace_, batch->pace == Pace::urgent, std::move(batch->items)};
+    const channel::report::Gathered message{nspace_, std::move(batch->items)};
     place_.channel.send({batch->to}, message, [self = shared_from_this(), number = batch->number](bool has_it) {
       has_it ? self->queue_.confirm(number) : self->queue_.fail(number);
       self->send();

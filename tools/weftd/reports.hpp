@@ -29,9 +29,9 @@ class Reports : public std::enable_shared_from_this<Reports> {
   void report_straight();
 
   template <class Report>
-  void add(const Report& report, Pace pace) {
-    queue_.add(Report::type, channel::encode(report), pace);
-    send_in(pace);
+  void add(const Report& report, Way way) {
+    queue_.add(Report::type, channel::encode(report), way);
+    way == Way::straight ? send() : send_soon();
   }
   /// Of nodes below. reply: is sent when the launcher has them.
   void pass_on(channel::report::Gathered below, channel::Reply reply);
@@ -39,7 +39,7 @@ class Reports : public std::enable_shared_from_this<Reports> {
   void finish();
 
  private:
-  void send_in(Pace pace);
+  void send_soon();
   void send();
 
   const Place place_;
