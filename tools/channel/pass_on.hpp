@@ -25,8 +25,8 @@ class PassOn : public std::enable_shared_from_this<PassOn> {
     std::string bytes;
   };
   using Taken = std::function<void()>;
-  /// To those below `self`. channel: outlives the loop's work. taken: once, perhaps inside this call, when all
-  /// below that can be reached have replied.
+  /// To those below `self`. channel: outlives the loop's work. taken: once, perhaps inside this call, when
+  /// all below that can be reached have replied.
   static void below(ServerChannel& channel, std::shared_ptr<const LaunchTree> tree, std::uint32_t self,
                     Order order, Taken taken) {
     const std::shared_ptr<PassOn> pass(

@@ -203,9 +203,9 @@ void fields(Archive&, Leave&) {}
 struct Broadcast {
   static constexpr MessageType type = MessageType::broadcast;
   std::string nspace;
-  std::uint32_t number = 0;                ///< of the orders of the job, from 1
+  std::uint32_t number = 0;                 ///< of the orders of the job, from 1
   MessageType order = MessageType::signal;  ///< or output_unwanted, end_job
-  std::string bytes;                       ///< that order
+  std::string bytes;                        ///< that order
 };
 inline bool is_valid(const Broadcast& message) noexcept {
   return message.order == MessageType::signal || message.order == MessageType::output_unwanted ||

@@ -294,8 +294,7 @@ void Cluster::receive_gathered(FarRanks& job, std::uint32_t from, const channel:
     if (!nodes_.is_daemon(item.node) || nodes_.is_lost(item.node)) continue;
     const auto admission = job.orders().admit(from, item.node, item.number);
     if (admission == JobOrders::Admission::wrong) return mark_damaged(from);
-    if (admission == JobOrders::Admission::fresh &&
-        !job.take_report(item.node, item.report, item.bytes, {}))
+    if (admission == JobOrders::Admission::fresh && !job.take_report(item.node, item.report, item.bytes, {}))
       mark_damaged(item.node);
   }
   if (!is_limited_) return;

@@ -17,7 +17,7 @@ using job::Rank;
 
 namespace {
 
-/// An order goes down a tree of a hundred thousand nodes within it. Between SIGTERM and SIGKILL is twice that.
+/// An order goes down a tree of a hundred thousand nodes within it. From SIGTERM to SIGKILL it is twice that.
 constexpr std::chrono::seconds time_for_orders{1};
 
 }  // namespace

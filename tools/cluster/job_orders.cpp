@@ -11,15 +11,14 @@ void JobOrders::launch(std::vector<std::uint32_t> with_ranks, const channel::ord
   tree_ = std::make_shared<channel::LaunchTree>(std::move(with_ranks), way_.launcher, order.witnesses);
   auto bytes = channel::encode(order);
   launch_bytes_ = std::uint64_t{bytes.size()} * tree_->receivers().size();
-  channel::PassOn::below(way_.channel, tree_, way_.launcher, {MessageType::launch, std::move(bytes)},
-                         [] {});
+  channel::PassOn::below(way_.channel, tree_, way_.launcher, {MessageType::launch, std::move(bytes)}, [] {});
 }
 
 /// taken: when all nodes that can be reached have it, and not inside this call.
 void JobOrders::send(MessageType type, std::string order, std::function<void()> taken) {
   const auto number = static_cast<std::uint32_t>(given_.size()) + 1;
-  const auto& bytes =
-      given_.emplace_back(channel::encode(channel::order::Broadcast{nspace_, number, type, std::move(order)}));
+  const auto& bytes = given_.emplace_back(
+      channel::encode(channel::order::Broadcast{nspace_, number, type, std::move(order)}));
   ++*open_;
   const auto ways = std::make_shared<int>(2);  // the first has always a call of its own
   const auto has_ended = [open = open_, ways, taken = std::move(taken)] {

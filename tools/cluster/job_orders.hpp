@@ -3,8 +3,8 @@
 // numbered, so that one that comes twice is obeyed once; and the numbers of the nodes' reports, which come up
 // the same tree.
 //
-// Straight  A daemon whose way by the tree is broken reports to the launcher itself. From then on it gets each
-//           order straight as well, and those that were given before.
+// Straight  A daemon whose way by the tree is broken, or that has a failure to report, reports to the
+//           launcher itself. From then on it gets each order straight as well, and those given before.
 #pragma once
 
 #include <cstdint>
@@ -71,10 +71,10 @@ class JobOrders {
   const std::string nspace_;
   std::shared_ptr<const channel::LaunchTree> tree_;
   std::uint64_t launch_bytes_ = 0;
-  std::vector<std::string> given_;           ///< order::Broadcast, by number
+  std::vector<std::string> given_;                        ///< order::Broadcast, by number
   std::shared_ptr<int> open_ = std::make_shared<int>(0);  ///< orders that some node may not have
-  std::set<std::uint32_t> straight_;         ///< nodes
-  std::vector<std::uint32_t> last_reports_;  ///< by node: the number of its latest report
+  std::set<std::uint32_t> straight_;                      ///< nodes
+  std::vector<std::uint32_t> last_reports_;               ///< by node: the number of its latest report
   bool is_over_ = false;
 };
 

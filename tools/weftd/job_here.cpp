@@ -163,8 +163,7 @@ void JobHere::push_input(const channel::order::Pushed& input, channel::Reply tak
 
 void JobHere::tell_places(std::uint64_t number, bool wants_stacks) {
   place_.node.find_places(ranks_, wants_stacks, [this, number](job::Places places) {
-    place_.channel.send({place_.launcher},
-                        channel::report::PlacesHere{nspace_, number, std::move(places)});
+    place_.channel.send({place_.launcher}, channel::report::PlacesHere{nspace_, number, std::move(places)});
   });
 }
 

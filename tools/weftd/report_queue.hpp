@@ -28,8 +28,8 @@ enum class Way : bool { by_the_tree, straight };
 class ReportQueue {
  public:
   using Item = channel::report::Gathered::Item;
-  /// Each is under way until the launcher has it: a level of the tree adds a quarter of that time, at most, to
-  /// the way of a report, and a server has four messages of each below it to handle at a time.
+  /// Each is under way until the launcher has it: a level of the tree adds a quarter of that time, at most,
+  /// to the way of a report, and a server has four messages of each below it to handle at a time.
   static constexpr std::size_t most_under_way = 4;
 
   ReportQueue(std::uint32_t self, std::uint32_t launcher)

@@ -33,10 +33,11 @@ void Reports::send_soon() {
 void Reports::send() {
   while (auto batch = queue_.next()) {
     const channel::report::Gathered message{nspace_, std::move(batch->items)};
-    place_.channel.send({batch->to}, message, [self = shared_from_this(), number = batch->number](bool has_it) {
-      has_it ? self->queue_.confirm(number) : self->queue_.fail(number);
-      self->send();
-    });
+    place_.channel.send({batch->to}, message,
+                        [self = shared_from_this(), number = batch->number](bool has_it) {
+                          has_it ? self->queue_.confirm(number) : self->queue_.fail(number);
+                          self->send();
+                        });
   }
 }
 

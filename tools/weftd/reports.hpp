@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reports of a node about a job on their way to the launcher, with those of the nodes below it: those that
-// the loop sees in one turn go in one message, to the server above this one in the job's tree. They stay here
-// until the launcher has them (report_queue.hpp), also when the job is over here.
+// The reports of a node about a job on their way to the launcher, with those of the nodes below it: those
+// that the loop sees in one turn go in one message, to the server above this one in the job's tree. They stay
+// here until the launcher has them (report_queue.hpp), also when the job is over here.
 #pragma once
 
 #include <asio/io_context.hpp>

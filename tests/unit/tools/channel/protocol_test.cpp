@@ -204,9 +204,10 @@ TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {
 }
 
 TEST(Protocol, a_message_about_a_job_begins_with_its_namespace) {
-  for (const auto& bytes : {encode(order::Input{"j", "bytes"}), encode(order::EndJob{"j", {}}),
-                            encode(report::Started{.nspace = "j"}), encode(report::InputUnwanted{"j"}),
-                            encode(order::Broadcast{"j", 1, MessageType::signal, ""}), encode(report::Gathered{"j", {}})})
+  for (const auto& bytes :
+       {encode(order::Input{"j", "bytes"}), encode(order::EndJob{"j", {}}),
+        encode(report::Started{.nspace = "j"}), encode(report::InputUnwanted{"j"}),
+        encode(order::Broadcast{"j", 1, MessageType::signal, ""}), encode(report::Gathered{"j", {}})})
     EXPECT_EQ(job_of(bytes), "j");
   EXPECT_EQ(job_of(encode(a_launch())), a_launch().nspace);
   EXPECT_EQ(job_of(""), std::nullopt);

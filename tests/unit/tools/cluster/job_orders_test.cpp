@@ -138,9 +138,10 @@ TEST_F(JobOrdersTest, a_daemon_that_is_lost_with_the_order_to_forget_the_job_kee
 }
 
 TEST_F(JobOrdersTest, a_failure_below_a_daemon_that_stands_still_is_heard) {
-  auto run = job({"/bin/sh", "-c",
-                  fmt::format("while [ ! -e {} ]; do sleep 0.05; done; [ $PMIX_RANK != 9 ] || exit 3; sleep 1000",
-                              signal_file)});
+  auto run =
+      job({"/bin/sh", "-c",
+           fmt::format("while [ ! -e {} ]; do sleep 0.05; done; [ $PMIX_RANK != 9 ] || exit 3; sleep 1000",
+                       signal_file)});
   run_until_started(run);
   ::kill(daemons.at(0), SIGSTOP);
   std::ofstream(signal_file).close();

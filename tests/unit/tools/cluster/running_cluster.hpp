@@ -33,10 +33,11 @@ struct JobRun : FarRanksWatcher {
   /// distribution: of all nodes of the cluster.
   JobRun(Cluster& cluster, std::string nspace, const std::string& distribution, std::vector<std::string> argv,
          bool continues = false)
-      : table(placement::decode_distribution(
-            distribution, static_cast<std::uint32_t>(std::stoul(distribution)), 1024)) {
+      : table(placement::decode_distribution(distribution,
+                                             static_cast<std::uint32_t>(std::stoul(distribution)), 1024)) {
     order.nspace = std::move(nspace);
-    for (std::uint32_t node = 0; node < table.nodes(); ++node) order.hosts.push_back(fmt::format("v{}", node));
+    for (std::uint32_t node = 0; node < table.nodes(); ++node)
+      order.hosts.push_back(fmt::format("v{}", node));
     order.distribution = distribution;
     order.apps.resize(1);
     order.apps[0].argv = std::move(argv);
@@ -121,7 +122,8 @@ class RunningCluster : public ::testing::Test, ClusterWatcher {
   void on_detail(const std::string& text) override {
     const auto at = text.find("(pid ");
     if (at == std::string::npos) return;
-    const auto node = static_cast<std::uint32_t>(std::strtoul(text.c_str() + text.find(" v") + 2, nullptr, 10));
+    const auto node =
+        static_cast<std::uint32_t>(std::strtoul(text.c_str() + text.find(" v") + 2, nullptr, 10));
     daemons[node] = static_cast<pid_t>(std::strtol(text.c_str() + at + 5, nullptr, 10));
   }
   void on_unused_node_lost(const std::string& line) override { lines.push_back(line); }

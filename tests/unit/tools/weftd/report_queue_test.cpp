@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes in one message to the launcher, that nothing is lost on the way, and how many messages come to the
-// launcher of many nodes.
+// What goes in one message to the launcher, that nothing is lost on the way, and how many messages come to
+// the launcher of many nodes.
 #include "tools/weftd/report_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -170,7 +170,9 @@ class Daemons {
     auto confirmations = std::exchange(confirmations_, {});
     for (const auto& confirm : confirmations) confirm();
     for (auto& [from, batch] : all) {
-      const auto confirm = [queue = queues_[from].get(), number = batch.number](bool) { queue->confirm(number); };
+      const auto confirm = [queue = queues_[from].get(), number = batch.number](bool) {
+        queue->confirm(number);
+      };
       if (batch.to != launcher_) {
         queues_[batch.to]->add(std::move(batch.items), replies_.add(confirm));
         continue;
