@@ -69,6 +69,13 @@ TEST_F(JobOrdersTest, each_node_of_two_levels_runs_and_ends_once) {
   for (std::uint32_t r = 0; r < nodes; ++r) EXPECT_EQ(run.output[Rank{r}], fmt::format("{}\n", r));
 }
 
+bool stands(pid_t pid) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+  std::string number, program, state;
+  stat >> number >> program >> state;
+  return state == "T";
+}
+
 /// What stands is not ended by SIGTERM.
 TEST_F(JobOrdersTest, signals_for_all_and_for_some_come_in_order_and_once) {
   auto run = job(sleeps);
@@ -77,6 +84,10 @@ TEST_F(JobOrdersTest, signals_for_all_and_for_some_come_in_order_and_once) {
   run.far->signal(SIGSTOP);
   run.far->signal(SIGCONT, {Rank{11}});
   ::kill(daemons.at(0), SIGCONT);
+  run_until([&] {
+    return std::all_of(run.pids.begin(), run.pids.end(),
+                       [](const auto& here) { return here.first == 11 || stands(here.second.at(0)); });
+  });
   run.far->signal(SIGTERM);
   run_until([&] { return !run.settled.empty(); });
   EXPECT_EQ(ends_of(run), (std::set<std::uint32_t>{11}));

@@ -55,6 +55,7 @@ struct JobRun : FarRanksWatcher {
 
   void on_node_started(std::uint32_t node, const channel::report::Started& report) override {
     started.push_back(node);
+    pids[node] = report.pids;
     failures += report.failure;
   }
   void on_known_everywhere() override {}
@@ -77,6 +78,7 @@ struct JobRun : FarRanksWatcher {
   channel::order::Launch order;
   FarRanks* far;
   Numbers started;
+  std::map<std::uint32_t, std::vector<std::int32_t>> pids;  ///< by node
   std::string failures;
   std::map<Rank, std::string> output;
   std::multimap<Rank, int> ends;
