@@ -21,7 +21,7 @@ namespace weft::cluster {
 namespace {
 
 struct ClusterTest : RunningCluster {
-  ClusterTest() : RunningCluster(2) {}
+  ClusterTest() : RunningCluster(2, WEFT_VERSION) {}
 };
 
 TEST_F(ClusterTest, a_job_runs_and_its_output_comes) {

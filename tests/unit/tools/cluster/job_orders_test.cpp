@@ -26,7 +26,7 @@ std::uint32_t without_heartbeats(std::uint32_t count) {
 }
 
 struct JobOrdersTest : RunningCluster {
-  JobOrdersTest() : RunningCluster(without_heartbeats(nodes)) {}
+  JobOrdersTest() : RunningCluster(without_heartbeats(nodes), WEFT_VERSION) {}
   ~JobOrdersTest() override {
     std::filesystem::remove(signal_file);
     ::unsetenv("WEFT_LOST_AFTER");

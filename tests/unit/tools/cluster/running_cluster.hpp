@@ -90,7 +90,7 @@ struct JobRun : FarRanksWatcher {
 
 class RunningCluster : public ::testing::Test, ClusterWatcher {
  protected:
-  explicit RunningCluster(std::uint32_t nodes) {
+  RunningCluster(std::uint32_t nodes, const std::string& release) {
     ::alarm(120);
     host::ServerIdentity identity;
     identity.nspace = fmt::format("weft-test-{}-servers", ::getpid());
@@ -103,7 +103,7 @@ class RunningCluster : public ::testing::Test, ClusterWatcher {
     const auto weftd = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "weftd";
     std::vector<std::string> hosts;
     for (std::uint32_t node = 0; node < nodes; ++node) hosts.push_back(fmt::format("v{}", node));
-    Cluster::Setup setup{identity, std::move(hosts), 0, 0, std::nullopt, {}, WEFT_VERSION};
+    Cluster::Setup setup{identity, std::move(hosts), 0, 0, std::nullopt, {}, release};
     setup.agent.weftd = weftd.string();
     ClusterWatcher& watcher = *this;
     cluster = std::make_unique<Cluster>(loop, spawner, std::move(setup), watcher);
