@@ -138,6 +138,9 @@ void add_launch(Decoders& to) {
   const base::TraceEvent event{.begun = 5, .ended = 6, .subject = 9, .status = -1, .kind = 0, .thread = 1};
   const job::NodeTrace trace{3, 4, {.read_at = 8, .kinds = {{"a", "rank"}}, .tracks = {{1, 7, {event}}}}};
   add_order(to, "settled", report::Settled{"j", "/b/libpmix.so.2", start, trace});
+  add_order(to, "broadcast", order::Broadcast{"j", 3, MessageType::end_job, "order"});
+  add_order(to, "gathered",
+            report::Gathered{"j", {{4, 1, MessageType::started, "a"}, {5, 9, MessageType::settled, ""}}});
   add_order(to, "find_places", order::FindPlaces{"j", 3, true});
   const job::Place place{Rank{1}, 17, job::Place::Phase::connected, "PMIx_Fence", "PMIx_Get", 9, "runs", 1};
   add_order(to, "places", report::PlacesHere{"j", 3, {{place}, {"#0 poll"}, "gdb: no"}});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree down which the launch message of a job goes: the launcher is its root, whether the job has ranks
-// there or not; the job's other nodes, and those that are only to know of it, follow in the order of their
-// numbers.
+// The tree down which orders for all nodes of a job go, and up which their reports come: the launcher is its
+// root, whether the job has ranks there or not; the job's other nodes, and those that are only to know of it,
+// follow in the order of their numbers.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,20 @@ class LaunchTree {
     return parent == 0 ? launcher_ : nodes_[parent - 1];
   }
 
-  /// The nodes that the message comes to by the tree.
-  std::size_t receivers() const noexcept { return nodes_.size(); }
+  /// The message comes to `below` by way of `above`. Cost: the levels of the tree.
+  bool is_above(std::uint32_t above, std::uint32_t below) const {
+    const auto top = position_of(above), bottom = position_of(below);
+    if (!top || !bottom) return false;
+    auto at = *bottom;
+    while (at > *top) {
+      at = (at - 1) / arity;
+      if (at == *top) return true;
+    }
+    return false;
+  }
+
+  /// The nodes that the message comes to by the tree, ascending.
+  const std::vector<std::uint32_t>& receivers() const noexcept { return nodes_; }
 
  private:
   /// The launcher's is 0.

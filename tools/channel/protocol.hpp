@@ -6,15 +6,24 @@
 //   hello ------------------------------->     contacts, up the tree of agents; each daemon is told of once
 //   unreachable ------------------------->     the daemons that it could not start
 //
-//   of each job, by its namespace:
-//        <------------------------- launch     down a tree: each receiver passes it on (launch_tree.hpp)
-//        <--- input, signal, output_unwanted   any time from then on
-//   started, output, ended, connected_late, aborted, input_unwanted -->
+//   watch ------------------------------->     once, where the hello has come by others: from then on both
+//                                              servers notice the loss of each other
+//
+//   of each job, by its namespace, down its tree: each receiver passes it on (launch_tree.hpp, pass_on.hpp)
+//        <------------------------- launch
+//        <---------------------- broadcast       of any time from then on: signal, output_unwanted, end_job
+//   of each job, up its tree: each receiver puts it together with its own (tools/weftd/reports.hpp)
+//   gathered ---------------------------->       of any nodes, in the order in which each has them:
+//                                              started, ended, connected_late, aborted, held, input_unwanted;
+//                                              settled: no rank of the node lives, and no report about one
+//                                              follows. A failure goes straight to the launcher, with what is
+//                                              on its way before it, and so does what follows from there
+//   of each job, straight:
+//        <--- input, pushed, signal              for ranks of the node, any time
+//   output, places ---------------------->
 //        <---------------------- find_places     where the ranks of this node are
-//   places ------------------------------>
-//   settled ----------------------------->     no rank of this node lives, and no report about one follows
-//        <------------------------ end_job     the daemon ends orphans, sends the rest of the output, and
-//                                              forgets the job; it replies then
+//   At the order end_job a daemon ends orphans, sends the rest of the output, and forgets the job; it replies
+//   when those below it have.
 //
 //   spawn, control ---------------------->     a process asks for a job, or for a signal or an end of others
 //        <----------------------- outcome     what has become of that
@@ -23,7 +32,7 @@
 //   pull, push -------------------------->     a process or tool wants output of others, or has input for
 //   them;
 //                                              an outcome follows as well
-//        <-------------------- pulled, pushed  bytes for a reader of this node, or for ranks of this node
+//        <---------------------------- pulled  bytes for a reader of this node
 //        <---------------------- pull_dropped  the reader was too slow
 //
 //   peer_lost --------------------------->     another daemon
@@ -83,8 +92,11 @@ enum class MessageType : std::uint8_t {
   held,
   find_places,
   places,
+  broadcast,
+  gathered,
+  watch,
 };
-inline constexpr std::uint8_t message_type_count = 28;
+inline constexpr std::uint8_t message_type_count = 31;
 
 /// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
 constexpr pmix_status_t event_code_of(MessageType type) noexcept {
@@ -109,6 +121,7 @@ constexpr bool is_of_job(MessageType type) noexcept {
     case MessageType::push:
     case MessageType::pulled:
     case MessageType::pull_dropped:
+    case MessageType::watch:
       return false;
     default:
       return true;
@@ -129,7 +142,7 @@ void fields(Archive& archive, Input& message) {
   archive(message.bytes);
 }
 
-/// A signal for the process groups of these ranks; no ranks: of all ranks of the node.
+/// A signal for the process groups of these ranks; no ranks: of all ranks of the job (order::Broadcast).
 struct Signal {
   static constexpr MessageType type = MessageType::signal;
   std::string nspace;
@@ -185,6 +198,26 @@ struct Leave {
 };
 template <class Archive>
 void fields(Archive&, Leave&) {}
+
+/// An order for all nodes of a job, on its way down the tree. One that comes twice is obeyed once.
+struct Broadcast {
+  static constexpr MessageType type = MessageType::broadcast;
+  std::string nspace;
+  std::uint32_t number = 0;                 ///< of the orders of the job, from 1
+  MessageType order = MessageType::signal;  ///< or output_unwanted, end_job
+  std::string bytes;                        ///< that order
+};
+inline bool is_valid(const Broadcast& message) noexcept {
+  return message.order == MessageType::signal || message.order == MessageType::output_unwanted ||
+         message.order == MessageType::end_job;
+}
+template <class Archive>
+void fields(Archive& archive, Broadcast& message) {
+  archive(message.nspace);
+  archive(message.number);
+  archive(message.order);
+  archive(message.bytes);
+}
 
 /// What has become of a report::Spawn, Control, Pull or Push of this number.
 struct Outcome {
@@ -472,6 +505,52 @@ void fields(Archive& archive, Connected& message) {
   archive(message.nspaces);
   archive(message.are_connected);
 }
+
+/// Reports of some nodes about a job, on their way up its tree.
+struct Gathered {
+  static constexpr MessageType type = MessageType::gathered;
+  struct Item {
+    std::uint32_t node = 0;
+    std::uint32_t number = 0;  ///< of the node's reports about the job, from 1: what comes twice counts once
+    MessageType report = MessageType::started;
+    std::string bytes;  ///< that report
+  };
+  std::string nspace;
+  std::vector<Item> items;
+};
+inline bool is_valid(const Gathered::Item& item) noexcept {
+  switch (item.report) {
+    case MessageType::started:
+    case MessageType::ended:
+    case MessageType::connected_late:
+    case MessageType::aborted:
+    case MessageType::held:
+    case MessageType::input_unwanted:
+    case MessageType::settled:
+      return true;
+    default:
+      return false;
+  }
+}
+template <class Archive>
+void fields(Archive& archive, Gathered::Item& item) {
+  archive(item.node);
+  archive(item.number);
+  archive(item.report);
+  archive(item.bytes);
+}
+template <class Archive>
+void fields(Archive& archive, Gathered& message) {
+  archive(message.nspace);
+  archive(message.items);
+}
+
+/// Servers that have spoken to each other notice each other's loss.
+struct Watch {
+  static constexpr MessageType type = MessageType::watch;
+};
+template <class Archive>
+void fields(Archive&, Watch&) {}
 
 /// The reporting daemon has lost another one: calls of its ranks fail for that, and what follows from it is
 /// reported later.

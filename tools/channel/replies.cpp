@@ -11,14 +11,18 @@ struct Reply::Handle {
   Handle(std::shared_ptr<PendingReplies::Table> of, std::uint64_t at) : table(std::move(of)), number(at) {}
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  ~Handle() { table->send(number); }
+  ~Handle() { table->send(number, true); }
 };
 
 void Reply::operator()() const {
-  if (handle_) handle_->table->send(handle_->number);
+  if (handle_) handle_->table->send(handle_->number, true);
 }
 
-Reply PendingReplies::add(std::function<void()> send) {
+void Reply::refuse() const {
+  if (handle_) handle_->table->send(handle_->number, false);
+}
+
+Reply PendingReplies::add(Send send) {
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(table_->mutex);
@@ -30,17 +34,17 @@ Reply PendingReplies::add(std::function<void()> send) {
   return reply;
 }
 
-void PendingReplies::send_all() {
-  std::map<std::uint64_t, std::function<void()>> pending;
+void PendingReplies::refuse_all() {
+  std::map<std::uint64_t, Send> pending;
   {
     const std::lock_guard lock(table_->mutex);
     pending.swap(table_->pending);
   }
-  for (const auto& [number, send] : pending) send();
+  for (const auto& [number, send] : pending) send(false);
 }
 
-void PendingReplies::Table::send(std::uint64_t number) {
-  std::function<void()> send;
+void PendingReplies::Table::send(std::uint64_t number, bool is_received) {
+  Send send;
   {
     const std::lock_guard lock(mutex);
     const auto at = pending.find(number);
@@ -48,7 +52,7 @@ void PendingReplies::Table::send(std::uint64_t number) {
     send = std::move(at->second);
     pending.erase(at);
   }
-  send();
+  send(is_received);
 }
 
 }  // namespace weft::channel

@@ -19,6 +19,8 @@ class Reply {
   /// Sends the reply; without effect from the second call on. The end of the last copy sends a reply that no
   /// call has sent.
   void operator()() const;
+  /// Tells the sender that the message counts as not received: as if this server could not be reached.
+  void refuse() const;
 
  private:
   friend class PendingReplies;
@@ -29,11 +31,12 @@ class Reply {
 /// The replies that are not sent yet. Any thread.
 class PendingReplies {
  public:
-  /// send: called once, by the thread that sends the reply, outside of all locks.
-  Reply add(std::function<void()> send);
-  /// Sends all that are pending now. A Reply may outlive this object; it is without effect then.
-  void send_all();
-  ~PendingReplies() { send_all(); }
+  /// Called once, by the thread that sends the reply, outside of all locks. false: it is a refusal.
+  using Send = std::function<void(bool is_received)>;
+  Reply add(Send send);
+  /// Refuses all that are pending now. A Reply may outlive this object; it is without effect then.
+  void refuse_all();
+  ~PendingReplies() { refuse_all(); }
   PendingReplies() = default;
   PendingReplies(const PendingReplies&) = delete;
   PendingReplies& operator=(const PendingReplies&) = delete;
@@ -42,9 +45,9 @@ class PendingReplies {
   friend class Reply;
   struct Table {
     std::mutex mutex;
-    std::map<std::uint64_t, std::function<void()>> pending;
+    std::map<std::uint64_t, Send> pending;
     std::uint64_t last = 0;
-    void send(std::uint64_t number);
+    void send(std::uint64_t number, bool is_received);
   };
   std::shared_ptr<Table> table_ = std::make_shared<Table>();
 };

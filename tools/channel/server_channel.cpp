@@ -81,14 +81,15 @@ struct ServerChannelUpcalls {
   static void received(std::size_t, pmix_status_t code, const pmix_proc_t*, pmix_info_t infos[],
                        std::size_t count, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
                        void* cookie) {
-    const auto complete = [done, cookie] {
-      if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cookie);
+    const auto complete = [done, cookie](bool is_received) {
+      const auto status = is_received ? PMIX_EVENT_ACTION_COMPLETE : PMIX_ERR_UNREACH;
+      if (done != nullptr) done(status, nullptr, 0, nullptr, nullptr, cookie);
     };
     ServerChannel* channel = of(infos, count);
     const auto* message = find(infos, count, message_key, PMIX_BYTE_OBJECT);
     // A rank can raise any event, in any name; which server a message came from is the library's word.
     const auto* server = find(infos, count, server_key, PMIX_PROC_RANK);
-    if (channel == nullptr || message == nullptr || server == nullptr) return complete();
+    if (channel == nullptr || message == nullptr || server == nullptr) return complete(true);
     asio::post(channel->loop_, [channel, code, from = server->value.data.rank, bytes = bytes_of(message),
                                 reply = channel->pending_replies_.add(complete)]() mutable {
       channel->events_.received(from, message_type_of(code), std::move(bytes), std::move(reply));
@@ -128,9 +129,9 @@ ServerChannel::ServerChannel(asio::io_context& loop, const host::ServerIdentity&
 
 ServerChannel::~ServerChannel() {
   for (const auto handler : handlers_) PMIx_Deregister_event_handler(handler, nullptr, nullptr);
-  // Handlers that are still queued in the loop will not run, and a Reply may outlive libpmix: all are sent
-  // now.
-  pending_replies_.send_all();
+  // Handlers that are still queued in the loop will not run, and a Reply may outlive libpmix: their senders
+  // hear now that nothing becomes of their messages.
+  pending_replies_.refuse_all();
 }
 
 void ServerChannel::listen(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler) {

@@ -40,7 +40,8 @@ class ServerChannel {
   void add_contact(const std::string& contact, std::function<void(bool)> done);
 
   /// done: on the loop. true: the handlers of all receivers have replied; false: a receiver cannot be
-  /// reached. Between two servers messages are received in the order in which they were sent.
+  /// reached, or refuses, which a server also does with all that it has not replied to at its end. Between
+  /// two servers messages are received in the order in which they were sent.
   using Done = std::function<void(bool)>;
   void send(const std::vector<std::uint32_t>& to, MessageType type, const std::string& bytes, Done done = {});
   template <class Message>

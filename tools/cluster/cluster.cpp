@@ -74,8 +74,8 @@ Cluster::Cluster(asio::io_context& loop, const process::Spawner& spawner, Setup 
 }
 
 FarRanks& Cluster::add(FarRanks::Job job, FarRanksWatcher& watcher) {
-  return *jobs_.emplace_back(
-      std::make_unique<FarRanks>(loop_, nodes_, channel_, setup_.identity.number, std::move(job), watcher));
+  const JobOrders::Way way{channel_, setup_.identity.number};
+  return *jobs_.emplace_back(std::make_unique<FarRanks>(loop_, nodes_, way, std::move(job), watcher));
 }
 
 void Cluster::remove(FarRanks& job) {
@@ -225,14 +225,25 @@ void Cluster::tell_dropped(std::uint32_t node, const job::PullName& pull) {
 
 // ---- the end
 
+void Cluster::end(FarRanks& job, const std::optional<job::Ending>& ending, std::function<void()> gone) {
+  ++open_ends_;
+  job.end(ending, [this, gone = std::move(gone)] {
+    if (gone) gone();
+    if (--open_ends_ == 0 && is_leaving_) send_leave();
+  });
+}
+
 void Cluster::dismiss() {
   is_leaving_ = true;
   lift_limit();
   agents_.expect_end();
-  const auto reachable = nodes_.reachable();
-  for (const auto number : reachable) nodes_.step(number, NodeEvent::dismissed);
-  if (reachable.empty()) return asio::post(loop_, [this] { on_order_read(); });
-  channel_.send(reachable, channel::order::Leave{}, [this](bool) { on_order_read(); });
+  for (const auto number : nodes_.reachable()) nodes_.step(number, NodeEvent::dismissed);
+  if (open_ends_ == 0) send_leave();
+}
+
+/// It goes straight, and would overtake an order to end a job.
+void Cluster::send_leave() {
+  channel_.send(nodes_.reachable(), channel::order::Leave{}, [this](bool) { on_order_read(); });
 }
 
 void Cluster::on_order_read() {
@@ -254,7 +265,9 @@ void Cluster::finish(std::chrono::milliseconds patience) {
 
 void Cluster::receive(std::uint32_t from, channel::MessageType type, const std::string& bytes,
                       channel::Reply reply) {
-  if (!nodes_.is_daemon(from) || nodes_.is_lost(from)) return reply();
+  // What a lost node passes on is of others.
+  const bool is_lost = nodes_.is_daemon(from) && nodes_.is_lost(from);
+  if (!nodes_.is_daemon(from) || (is_lost && type != channel::MessageType::gathered)) return reply();
   if (!channel::is_of_job(type)) {
     reply();
     return take_report(from, type, bytes);
@@ -266,9 +279,25 @@ void Cluster::receive(std::uint32_t from, channel::MessageType type, const std::
   });
   if (!nspace) return mark_damaged(from);
   if (job == jobs_.end()) return;  // it is over here
-  if (!(*job)->take_report(from, type, bytes, std::move(reply))) return mark_damaged(from);
-  const bool may_be_last = type == channel::MessageType::started || type == channel::MessageType::settled;
-  if (!is_limited_ || !may_be_last) return;
+  if (type != channel::MessageType::gathered) {
+    if (!(*job)->take_report(from, type, bytes, std::move(reply))) mark_damaged(from);
+    return;
+  }
+  const auto gathered = channel::decode<channel::report::Gathered>(bytes);
+  if (!gathered) return mark_damaged(from);
+  receive_gathered(**job, from, *gathered);
+}
+
+/// Of the sender, and of nodes below it in the job's tree.
+void Cluster::receive_gathered(FarRanks& job, std::uint32_t from, const channel::report::Gathered& gathered) {
+  for (const auto& item : gathered.items) {
+    if (!nodes_.is_daemon(item.node) || nodes_.is_lost(item.node)) continue;
+    const auto admission = job.orders().admit(from, item.node, item.number);
+    if (admission == JobOrders::Admission::wrong) return mark_damaged(from);
+    if (admission == JobOrders::Admission::fresh && !job.take_report(item.node, item.report, item.bytes, {}))
+      mark_damaged(item.node);
+  }
+  if (!is_limited_) return;
   const auto all = nodes_.daemons();
   if (std::none_of(all.begin(), all.end(), [this](auto node) { return waits_for(node); })) lift_limit();
 }

@@ -74,6 +74,9 @@ class Cluster {
   /// Sends the order down the tree; after on_all_connected(). The same time. ready: this server may start
   /// ranks of its own.
   void launch(FarRanks& job, const channel::order::Launch& launch, const std::function<void()>& ready);
+  /// The daemons end what is left of the job and forget it. ending: clients still there hear of it; nothing:
+  /// ranks are left behind. gone: they have, or are lost, and not inside this call; may be empty.
+  void end(FarRanks& job, const std::optional<job::Ending>& ending, std::function<void()> gone = {});
 
   /// The end of on_spawn(node, number), and of each other that has a number.
   void answer(std::uint32_t node, std::uint64_t number, const job::Result& result);
@@ -83,7 +86,8 @@ class Cluster {
 
   /// For the part of this process that reaps all children.
   void on_child_exit(pid_t pid, int wait_status) { agents_.on_child_exit(pid, wait_status); }
-  /// Orders the daemons to leave, with what they still run; a daemon that ends from now on is not lost.
+  /// Orders the daemons to leave, with what they still run, when they have forgotten the jobs that are ended;
+  /// a daemon that ends from now on is not lost.
   void dismiss();
   /// Waits for the daemons' ends; what still runs after `patience` is killed. First they get half of it to
   /// read the order: without their agents they end as well, but cannot say why.
@@ -103,6 +107,7 @@ class Cluster {
 
  private:
   void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
+  void receive_gathered(FarRanks& job, std::uint32_t from, const channel::report::Gathered& gathered);
   void take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes);
   void on_hello(const channel::report::Hello::Daemon& hello);
   void tell_if_connected();
@@ -111,6 +116,7 @@ class Cluster {
   void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how,
                        int exit_code);
   void on_launch_timeout();
+  void send_leave();
   void on_order_read();
   /// The user hears of the first of these nodes that is not lost yet, in each job that has ranks there.
   void mark_lost(std::vector<std::uint32_t> nodes, const FarRanks::LineOf& line_of);
@@ -138,6 +144,7 @@ class Cluster {
   asio::steady_timer limit_;
   const std::chrono::milliseconds launch_timeout_;
   unsigned limit_round_ = 0;
+  std::size_t open_ends_ = 0;  ///< of jobs: some daemon may not have forgotten them
   bool is_limited_ = false, is_connected_ = false, is_leaving_ = false, wants_another_transport_ = false;
   bool has_order_been_read_ = false;  ///< that to leave; or it is not waited for any longer
   std::optional<std::chrono::milliseconds> end_patience_;  ///< of finish()

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/log_format.hpp"
-#include "tools/channel/launch_tree.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/process/fd.hpp"
 
@@ -16,15 +15,23 @@ namespace weft::cluster {
 
 using job::Rank;
 
-FarRanks::FarRanks(asio::io_context& loop, const Nodes& nodes, channel::ServerChannel& channel,
-                   std::uint32_t launcher, Job job, FarRanksWatcher& watcher)
+namespace {
+
+/// An order goes down a tree of a hundred thousand nodes within it. From SIGTERM to SIGKILL it is twice that.
+constexpr std::chrono::seconds time_for_orders{1};
+
+}  // namespace
+
+FarRanks::FarRanks(asio::io_context& loop, const Nodes& nodes, const JobOrders::Way& way, Job job,
+                   FarRanksWatcher& watcher)
     : loop_(loop),
       nodes_(nodes),
-      channel_(channel),
-      launcher_(launcher),
+      channel_(way.channel),
       job_(std::move(job)),
+      orders_(way, nodes, job_.nspace),
       watcher_(watcher),
-      nodes_here_(nodes.size()) {}
+      nodes_here_(nodes.size()),
+      straight_(loop) {}
 
 // ---- orders
 
@@ -36,11 +43,7 @@ void FarRanks::launch(channel::order::Launch launch, const std::function<void()>
       if (nodes_.is_daemon(node) && !has_ranks_on(node)) witnesses_.insert(node);
   unaware_ = witnesses_;
   launch.witnesses.assign(witnesses_.begin(), witnesses_.end());
-  const channel::LaunchTree tree(job_nodes(), launcher_, launch.witnesses);
-  const auto bytes = channel::encode(launch);
-  order_bytes_ = std::uint64_t{bytes.size()} * tree.receivers();
-  for (const auto child : tree.children_of(launcher_))
-    channel_.send({child}, channel::MessageType::launch, bytes);
+  orders_.launch(job_nodes(), launch);
   ready();
 }
 
@@ -48,6 +51,7 @@ void FarRanks::add_witness(std::uint32_t node, channel::order::Launch launch) {
   if (is_over_ || nodes_.is_lost(node) || has_ranks_on(node) || !witnesses_.insert(node).second) return;
   unaware_.insert(node);
   launch.late_host = nodes_.host(node);
+  orders_.add_late(node);
   channel_.send({node}, launch);
 }
 
@@ -60,20 +64,32 @@ void FarRanks::signal(int number, const std::vector<Rank>& named) {
     return;
   }
   if (is_over_) return;
+  if (named.empty()) {
+    if (!unsettled_nodes().empty()) give(channel::order::Signal{job_.nspace, number, {}});
+    return;
+  }
   std::map<std::uint32_t, std::vector<Rank>> ranks;
   for (const Rank rank : named)
     if (index(rank) < job_.table.size()) ranks[job_.table.node_of(rank)].push_back(rank);
-  if (named.empty())
-    for (const auto node : job_nodes()) ranks[node];
-  std::vector<std::uint32_t> all;
   for (const auto& [node, list] : ranks) {
     if (!nodes_.is_daemon(node) || nodes_here_[node].is_settled) continue;
-    if (named.empty())
-      all.push_back(node);
-    else
-      channel_.send({node}, channel::order::Signal{job_.nspace, number, list});
+    orders_.go_straight(node);  // behind signals for all ranks, and before those that follow
+    channel_.send({node}, channel::order::Signal{job_.nspace, number, list});
   }
-  if (!all.empty()) channel_.send(all, channel::order::Signal{job_.nspace, number, {}});
+}
+
+/// A daemon that stands still, and is not lost yet, has the orders of all below it.
+template <class Order>
+void FarRanks::give(const Order& order) {
+  orders_.give(order);
+  if (std::exchange(looks_after_orders_, true)) return;
+  straight_.expires_after(time_for_orders);
+  straight_.async_wait([this](const asio::error_code& error) {
+    if (error) return;
+    looks_after_orders_ = false;
+    if (is_over_ || orders_.are_taken()) return;
+    for (const auto node : unsettled_nodes()) orders_.go_straight(node);
+  });
 }
 
 void FarRanks::send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
@@ -92,8 +108,7 @@ void FarRanks::push_input(std::uint32_t node, const channel::order::Pushed& inpu
 }
 
 void FarRanks::close_output(job::Stream stream) {
-  if (is_launched_ && !is_over_)
-    channel_.send(reachable(), channel::order::OutputUnwanted{job_.nspace, stream});
+  if (is_launched_ && !is_over_) give(channel::order::OutputUnwanted{job_.nspace, stream});
 }
 
 void FarRanks::find_places(bool wants_stacks, std::chrono::milliseconds limit, PlacesFound done) {
@@ -133,18 +148,19 @@ void FarRanks::end_places(std::uint64_t number) {
 
 void FarRanks::end(const std::optional<job::Ending>& ending, std::function<void()> gone) {
   is_over_ = true;
-  if (is_launched_)
-    return channel_.send(reachable(), channel::order::EndJob{job_.nspace, ending},
-                         [gone = std::move(gone)](bool) {
-                           if (gone) gone();
-                         });
+  if (is_launched_) return orders_.end(channel::order::EndJob{job_.nspace, ending}, std::move(gone));
   if (gone) asio::post(loop_, std::move(gone));
+}
+
+std::vector<std::uint32_t> FarRanks::unsettled_nodes() const {
+  auto out = job_nodes();
+  std::erase_if(out, [this](auto node) { return !nodes_.is_daemon(node) || nodes_here_[node].is_settled; });
+  return out;
 }
 
 std::vector<std::string> FarRanks::unsettled() const {
   std::vector<std::string> hosts;
-  for (const auto node : job_nodes())
-    if (nodes_.is_daemon(node) && !nodes_here_[node].is_settled) hosts.push_back(nodes_.host(node));
+  for (const auto node : unsettled_nodes()) hosts.push_back(nodes_.host(node));
   return hosts;
 }
 
@@ -155,12 +171,6 @@ std::vector<std::uint32_t> FarRanks::job_nodes() const {
   return out;
 }
 
-std::vector<std::uint32_t> FarRanks::reachable() const {
-  auto out = nodes_.reachable();
-  std::erase_if(out, [this](auto node) { return !has_ranks_on(node) && witnesses_.count(node) == 0; });
-  return out;
-}
-
 // ---- reports
 
 bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes,
@@ -168,7 +178,7 @@ bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const 
   namespace report = channel::report;
   if (type == channel::MessageType::output) {
     auto output = channel::decode<report::Output>(bytes);
-    if (output && is_rank_of(output->rank, from)) watcher_.on_output(std::move(*output), std::move(reply));
+    if (output && is_rank_of(output->rank, from)) take_output(from, std::move(*output), std::move(reply));
     return output.has_value();
   }
   switch (type) {
@@ -221,6 +231,12 @@ bool FarRanks::take_report(std::uint32_t from, channel::MessageType type, const 
   }
 }
 
+/// Output comes straight, and `started` up the tree: what comes first waits for it.
+void FarRanks::take_output(std::uint32_t from, channel::report::Output output, channel::Reply written) {
+  if (nodes_here_[from].is_started) return watcher_.on_output(std::move(output), std::move(written));
+  early_[from].push_back({std::move(output), std::move(written)});
+}
+
 bool FarRanks::is_rank_of(Rank rank, std::uint32_t node) const noexcept {
   return index(rank) < job_.table.size() && job_.table.node_of(rank) == node;
 }
@@ -242,6 +258,8 @@ void FarRanks::on_started(std::uint32_t from, const channel::report::Started& st
   nodes_here_[from].is_started = true;
   ++started_;
   watcher_.on_node_started(from, started);
+  if (auto early = early_.extract(from))
+    for (auto& [output, written] : early.mapped()) watcher_.on_output(std::move(output), std::move(written));
 }
 
 void FarRanks::settle(std::uint32_t node) {
@@ -257,6 +275,7 @@ void FarRanks::lose(const std::vector<std::uint32_t>& nodes, const LineOf& line_
   for (const auto node : nodes) {
     take_witness(node);
     if (!has_ranks_on(node)) continue;
+    early_.erase(node);
     // Without a descriptor this process hears nothing of a node, whose end looks then as if it came from
     // there.
     watcher_.on_node_lost(node, std::exchange(is_told, true)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ranks of one job on nodes of a cluster, as its launcher reaches them: orders go to the daemons of
-// nodes with ranks of the job, and what these report of the job is checked and told to its watcher.
-// Everything here runs on the loop.
+// nodes with ranks of the job, those for all of them down its tree (job_orders.hpp), and what these report of
+// the job is checked and told to its watcher. Everything here runs on the loop.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -18,6 +18,7 @@
 
 #include "tools/channel/launch_order.hpp"
 #include "tools/channel/server_channel.hpp"
+#include "tools/cluster/job_orders.hpp"
 #include "tools/cluster/nodes.hpp"
 #include "tools/placement/distribution.hpp"
 
@@ -57,9 +58,8 @@ class FarRanks {
     bool continues;                     ///< it outlives lost nodes
     bool has_witnesses = false;         ///< all nodes are to know it, those without ranks of it too
   };
-  /// launcher: the number of this process's server.
-  FarRanks(asio::io_context& loop, const Nodes& nodes, channel::ServerChannel& channel,
-           std::uint32_t launcher, Job job, FarRanksWatcher& watcher);
+  FarRanks(asio::io_context& loop, const Nodes& nodes, const JobOrders::Way& way, Job job,
+           FarRanksWatcher& watcher);
 
   const std::string& nspace() const noexcept { return job_.nspace; }
 
@@ -83,15 +83,13 @@ class FarRanks {
   };
   using PlacesFound = std::function<void(std::vector<NodePlaces>)>;
   void find_places(bool wants_stacks, std::chrono::milliseconds limit, PlacesFound done);
-  /// The daemons end orphans and forget the job. gone: when they have, or cannot be reached; may be empty.
-  void end(const std::optional<job::Ending>& ending, std::function<void()> gone = {});
+  /// See Cluster::end().
+  void end(const std::optional<job::Ending>& ending, std::function<void()> gone);
 
   // What is known.
   bool is_canceled() const noexcept { return is_canceled_; }
   bool is_launched() const noexcept { return is_launched_; }
   std::size_t started() const noexcept { return started_; }  ///< nodes
-  /// Of the order on its way down the tree: a copy for each node.
-  std::uint64_t order_bytes() const noexcept { return order_bytes_; }
   bool has_started(std::uint32_t node) const { return nodes_here_[node].is_started; }
   bool has_settled(std::uint32_t node) const { return nodes_here_[node].is_settled; }
   /// Once it is launched: all nodes know it that are to know it, or are lost.
@@ -102,6 +100,8 @@ class FarRanks {
   std::vector<std::string> unsettled() const;
 
   // For Cluster.
+  /// Its orders for all nodes, and the numbers of their reports.
+  JobOrders& orders() noexcept { return orders_; }
   /// False: the bytes are no such report; the daemon is damaged.
   bool take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes,
                    channel::Reply reply);
@@ -114,7 +114,10 @@ class FarRanks {
     bool is_started = false, is_settled = false;
   };
   std::vector<std::uint32_t> job_nodes() const;
-  std::vector<std::uint32_t> reachable() const;
+  std::vector<std::uint32_t> unsettled_nodes() const;
+  template <class Order>
+  void give(const Order& order);
+  void take_output(std::uint32_t from, channel::report::Output output, channel::Reply written);
   bool is_rank_of(job::Rank rank, std::uint32_t node) const noexcept;
   void on_started(std::uint32_t from, const channel::report::Started& started);
   void settle(std::uint32_t node);
@@ -126,8 +129,8 @@ class FarRanks {
   asio::io_context& loop_;
   const Nodes& nodes_;
   channel::ServerChannel& channel_;
-  const std::uint32_t launcher_;
   const Job job_;
+  JobOrders orders_;
   FarRanksWatcher& watcher_;
   std::vector<NodeHere>
       nodes_here_;  // by number; the launcher's own settles here only if nothing is launched
@@ -141,10 +144,16 @@ class FarRanks {
   };
   std::map<std::uint64_t, PlaceQuestion> questions_;  ///< by number
   std::uint64_t last_question_ = 0;
+  struct Early {
+    channel::report::Output output;
+    channel::Reply written;
+  };
+  std::map<std::uint32_t, std::vector<Early>> early_;  ///< by node: output that has overtaken its `started`
+  asio::steady_timer straight_;
   std::size_t started_ = 0;
-  std::uint64_t order_bytes_ = 0;
   bool is_launched_ = false, is_canceled_ = false;
-  bool is_over_ = false;  ///< the daemons forget it: no order follows
+  bool is_over_ = false;             ///< the daemons forget it: no order follows
+  bool looks_after_orders_ = false;  ///< straight_ runs
 };
 
 }  // namespace weft::cluster

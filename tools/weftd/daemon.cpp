@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tools/channel/launch_tree.hpp"
+#include "tools/channel/pass_on.hpp"
 #include "tools/host/launch_info.hpp"
 #include "tools/host/output_delivery.hpp"
 #include "tools/messages/stop.hpp"
@@ -185,17 +186,22 @@ void Daemon::send_report(const Report& report, channel::ServerChannel::Done done
 
 // ---- orders
 
-/// Obeys the launcher; another server's order is replied to and has no effect, but for a launch message.
+/// Obeys the launcher, and in what goes down a tree the servers above; the order of another server is replied
+/// to and has no effect.
 void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::string& bytes,
                      channel::Reply reply) {
-  if (type == channel::MessageType::launch) {
-    reply();
-    if (const auto read = channel::decode<channel::order::Launch>(bytes)) launch(from, *read, bytes);
-    return;
-  }
-  if (type == channel::MessageType::hello) {
-    reply();
-    return pass_on_hello(from, bytes);
+  switch (type) {
+    case channel::MessageType::launch:
+      return launch(from, bytes, reply);
+    case channel::MessageType::broadcast:
+      return receive_broadcast(from, bytes, reply);
+    case channel::MessageType::gathered:
+      return pass_on_reports(from, bytes, reply);
+    case channel::MessageType::hello:
+      reply();
+      return pass_on_hello(from, bytes);
+    default:
+      break;
   }
   if (from != message_.launcher.number) return reply();
   has_heard_launcher_ = true;
@@ -226,72 +232,119 @@ void Daemon::receive_for_reader(channel::MessageType type, const std::string& by
   if (const auto read = channel::decode<channel::order::PullDropped>(bytes)) host::tell_dropped(read->name);
 }
 
-/// An order whose reply says more than that it has come keeps the reply.
+/// For all nodes of a job. The reply goes out when those below have replied, too.
+void Daemon::receive_broadcast(std::uint32_t from, const std::string& bytes, const channel::Reply& reply) {
+  const auto read = channel::decode<channel::order::Broadcast>(bytes);
+  if (!read) return;
+  const bool is_signal = read->order == channel::MessageType::signal;
+  // Of a job that is not here only the launcher itself can say more: the launch message goes before on all
+  // other ways.
+  if (find_job(read->nspace) == nullptr && !(is_signal && from == message_.launcher.number)) return;
+  auto* const job = job_at(read->nspace);
+  if (job == nullptr || !job->tree().takes_orders_of(from)) return;
+  has_heard_launcher_ = true;
+  const bool is_first = job->tree().take_order(from, read->number);
+  job->tree().pass_on(channel::MessageType::broadcast, bytes, reply);
+  const bool is_end = read->order == channel::MessageType::end_job;
+  if (is_first) receive_for_job(read->order, read->bytes, is_end ? reply : channel::Reply());
+}
+
+/// Orders that come straight, and those that a broadcast brings. An order whose reply says more than that it
+/// has come keeps the reply.
 void Daemon::receive_for_job(channel::MessageType type, const std::string& bytes, channel::Reply reply) {
   namespace order = channel::order;
+  const auto nspace = channel::job_of(bytes);
+  if (!nspace) return;
+  auto* const job = type == channel::MessageType::find_places ? find_job(*nspace) : job_at(*nspace);
+  if (job == nullptr) return;
   switch (type) {
     case channel::MessageType::input:
       if (const auto read = channel::decode<order::Input>(bytes))
-        job_at(read->nspace).write_input(read->bytes, std::move(reply));
+        job->write_input(read->bytes, std::move(reply));
       return;
     case channel::MessageType::pushed:
-      if (const auto read = channel::decode<order::Pushed>(bytes))
-        job_at(read->nspace).push_input(*read, std::move(reply));
+      if (const auto read = channel::decode<order::Pushed>(bytes)) job->push_input(*read, std::move(reply));
       return;
     case channel::MessageType::signal:
       reply();
-      if (const auto read = channel::decode<order::Signal>(bytes))
-        job_at(read->nspace).signal(read->number, read->ranks);
+      if (const auto read = channel::decode<order::Signal>(bytes)) job->signal(read->number, read->ranks);
       return;
     case channel::MessageType::output_unwanted:
       reply();
-      if (const auto read = channel::decode<order::OutputUnwanted>(bytes))
-        job_at(read->nspace).close_output(read->stream);
+      if (const auto read = channel::decode<order::OutputUnwanted>(bytes)) job->close_output(read->stream);
       return;
     case channel::MessageType::find_places:
       reply();
-      if (const auto read = channel::decode<order::FindPlaces>(bytes); read && jobs_.count(read->nspace) != 0)
-        job_at(read->nspace).tell_places(read->number, read->wants_stacks);
+      if (const auto read = channel::decode<order::FindPlaces>(bytes))
+        job->tell_places(read->number, read->wants_stacks);
       return;
     case channel::MessageType::end_job:
-      if (const auto read = channel::decode<order::EndJob>(bytes); read && jobs_.count(read->nspace) != 0)
-        job_at(read->nspace).end(read->ending, std::move(reply));
+      if (const auto read = channel::decode<order::EndJob>(bytes)) job->end(read->ending, std::move(reply));
       return;
     default:
       return;
   }
 }
 
-/// An order may come before the launch message, which comes down the tree.
-JobHere& Daemon::job_at(const std::string& nspace) {
-  auto& job = jobs_[nspace];
-  if (!job) {
-    job = std::make_unique<JobHere>(*place_, nspace, [this, nspace] { on_job_over(nspace); });
-    step(DaemonEvent::job_came);
-  }
-  return *job;
+JobHere* Daemon::find_job(const std::string& nspace) const {
+  const auto at = jobs_.find(nspace);
+  return at == jobs_.end() ? nullptr : at->second.get();
 }
 
-/// Of the server above this one in the tree. First to the daemons below, which wait for it. Sending needs
+/// An order may come straight before the launch message, which comes down the tree. Null: the job is over
+/// here.
+JobHere* Daemon::job_at(const std::string& nspace) {
+  if (auto* const job = find_job(nspace)) return job;
+  if (ended_.has(nspace)) return nullptr;
+  auto& job = jobs_[nspace];
+  job = std::make_unique<JobHere>(*place_, nspace, [this, nspace] { on_job_over(nspace); });
+  step(DaemonEvent::job_came);
+  return job.get();
+}
+
+/// Of a server above this one in the tree. First to the daemons below, which wait for it. Sending needs
 /// their contacts, which the launch information brings: so the server gets it before the job is registered.
-void Daemon::launch(std::uint32_t from, const channel::order::Launch& launch, const std::string& bytes) {
+/// The reply goes out when those below have replied, too.
+void Daemon::launch(std::uint32_t from, const std::string& bytes, const channel::Reply& reply) {
+  const auto launch = channel::decode<channel::order::Launch>(bytes);
+  if (!launch) return;
+  std::shared_ptr<const channel::LaunchTree> tree;
   std::optional<Stop> refusal;
   try {
     const auto distribution = placement::decode_distribution(
-        launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
-    const channel::LaunchTree tree(distribution.nodes_with_ranks(), message_.launcher.number,
-                                   launch.witnesses);
-    const bool is_late = !launch.late_host.empty();
-    if ((is_late ? message_.launcher.number : tree.parent_of(self_.number)) != from) return;
+        launch->distribution, static_cast<std::uint32_t>(launch->hosts.size()), job::most_ranks);
+    if (launch->late_host.empty())
+      tree = std::make_shared<channel::LaunchTree>(distribution.nodes_with_ranks(), message_.launcher.number,
+                                                   launch->witnesses);
+    if (from != message_.launcher.number && !(tree && tree->is_above(from, self_.number))) return;
     has_heard_launcher_ = true;
-    host::take_launch_info(launch.nspace, launch.launch_info);
-    for (const auto child : is_late ? std::vector<std::uint32_t>() : tree.children_of(self_.number))
-      channel_->send({child}, channel::MessageType::launch, bytes);
+    host::take_launch_info(launch->nspace, launch->launch_info);
   } catch (const Stop& stop) {
     refusal = stop;
   }
-  if (canceled_.erase(launch.nspace) == 0 && takes_jobs(state_))
-    job_at(launch.nspace).launch(launch, refusal);
+  auto* const job =
+      takes_jobs(state_) || find_job(launch->nspace) != nullptr ? job_at(launch->nspace) : nullptr;
+  if (job != nullptr) {
+    job->tree().join(tree, from);
+    job->tree().pass_on(channel::MessageType::launch, bytes, reply);
+    if (job->awaits_launch()) job->launch(*launch, refusal);
+  } else if (tree && !ended_.has(launch->nspace)) {
+    channel::PassOn::below(*channel_, tree, self_.number, {channel::MessageType::launch, bytes}, reply);
+  }
+  if (message_.above && !std::exchange(is_watched_, true)) send_report(channel::report::Watch{});
+}
+
+/// Where the job is over here by the launcher's word, that has what it needs. A daemon that ends for another
+/// reason leaves it to those below to report once more when it has gone.
+void Daemon::pass_on_reports(std::uint32_t from, const std::string& bytes, const channel::Reply& reply) {
+  auto read = channel::decode<channel::report::Gathered>(bytes);
+  if (!read) return;
+  auto* const job = find_job(read->nspace);
+  if (job == nullptr) {
+    if (!takes_jobs(state_)) reply.refuse();
+    return;
+  }
+  if (job->tree().are_of_below(from, *read)) job->tree().reports().pass_on(std::move(*read), reply);
 }
 
 // ---- events of this node
@@ -301,7 +354,7 @@ void Daemon::on_job_over(const std::string& nspace) {
   asio::post(loop_, [this, nspace] {
     const auto job = jobs_.find(nspace);
     if (job == jobs_.end()) return;
-    if (job->second->awaits_launch()) canceled_.insert(nspace);
+    ended_.add(nspace);
     jobs_.erase(job);
     if (jobs_.empty()) step(DaemonEvent::all_over);
   });

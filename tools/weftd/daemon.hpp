@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "tools/channel/server_channel.hpp"
@@ -20,6 +19,7 @@
 #include "tools/launch/start_message.hpp"
 #include "tools/node/node.hpp"
 #include "tools/weftd/asked.hpp"
+#include "tools/weftd/ended_jobs.hpp"
 #include "tools/weftd/hellos.hpp"
 #include "tools/weftd/job_here.hpp"
 
@@ -46,10 +46,13 @@ class Daemon {
 
   // Orders of the launcher.
   void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
+  void receive_broadcast(std::uint32_t from, const std::string& bytes, const channel::Reply& reply);
   void receive_for_job(channel::MessageType type, const std::string& bytes, channel::Reply reply);
   void receive_for_reader(channel::MessageType type, const std::string& bytes, channel::Reply reply);
-  void launch(std::uint32_t from, const channel::order::Launch& launch, const std::string& bytes);
-  JobHere& job_at(const std::string& nspace);
+  void launch(std::uint32_t from, const std::string& bytes, const channel::Reply& reply);
+  void pass_on_reports(std::uint32_t from, const std::string& bytes, const channel::Reply& reply);
+  JobHere* find_job(const std::string& nspace) const;
+  JobHere* job_at(const std::string& nspace);
 
   // Events of this node.
   void on_job_over(const std::string& nspace);
@@ -79,9 +82,10 @@ class Daemon {
   std::optional<Hellos> hellos_;
   std::optional<JobHere::Place> place_;                   // with whether there is a launcher
   std::map<std::string, std::unique_ptr<JobHere>> jobs_;  // by namespace
-  std::set<std::string> canceled_;  // jobs that have ended here before their launch message came
+  EndedJobs ended_;
   DaemonState state_ = DaemonState::idle;
-  bool has_heard_launcher_ = false;  // or the server above this one in the tree
+  bool has_heard_launcher_ = false;  // or a server above this one in a tree
+  bool is_watched_ = false;          // by the launcher
 };
 
 }  // namespace weft::weftd

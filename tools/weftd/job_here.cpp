@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -28,19 +29,20 @@ JobHere::JobHere(Place& place, std::string nspace, std::function<void()> over)
     : place_(place),
       nspace_(std::move(nspace)),
       over_(std::move(over)),
+      tree_({place.loop, place.channel, place.node.number(), place.launcher}, nspace_),
       ranks_(place.node.add({[this](const job::RankEnd& ended) { on_rank_ended(ended); },
                              [this](Rank rank) {
-                               send(channel::report::ConnectedLate{nspace_, rank});
+                               report(channel::report::ConnectedLate{nspace_, rank}, Way::straight);
                              },
                              [this](const job::AbortRequest& request) {
-                               send(channel::report::Aborted{nspace_, request});
+                               report(channel::report::Aborted{nspace_, request}, Way::straight);
                              },
                              [this] { step(JobEvent::settled); },
                              [this](const job::Held& held) {
-                               send(channel::report::HeldHere{nspace_, held});
+                               report(channel::report::HeldHere{nspace_, held});
                              }})),
       output_pipes_(place.loop, nspace_, *this, [this] { step(JobEvent::drained); }),
-      input_pipes_(place.loop, [this] { send(channel::report::InputUnwanted{nspace_}); }),
+      input_pipes_(place.loop, [this] { report(channel::report::InputUnwanted{nspace_}); }),
       push_pipes_(place.loop) {}
 
 JobHere::~JobHere() {
@@ -48,13 +50,15 @@ JobHere::~JobHere() {
 }
 
 template <class Report>
-void JobHere::send(const Report& report, channel::ServerChannel::Done done) {
+void JobHere::report(const Report& report, Way way) {
   tell_ends();
-  place_.channel.send({place_.launcher}, report, std::move(done));
+  tree_.reports().add(report, way);
 }
 
 void JobHere::write(const io::Flow& flow, std::string bytes, io::Written written) {
-  send(channel::report::Output{flow.nspace, flow.rank, flow.stream, std::move(bytes)}, std::move(written));
+  place_.channel.send({place_.launcher},
+                      channel::report::Output{flow.nspace, flow.rank, flow.stream, std::move(bytes)},
+                      std::move(written));
 }
 
 void JobHere::step(JobEvent event) {
@@ -91,15 +95,15 @@ void JobHere::launch(const channel::order::Launch& launch, const std::optional<S
 }
 
 void JobHere::start() {
-  channel::report::Started report{.nspace = nspace_};
+  channel::report::Started started{.nspace = nspace_};
   try {
     if (refusal_) throw *refusal_;
-    start_ranks(report);
+    start_ranks(started);
   } catch (const Stop& stop) {
-    report.exit_code = stop.exit_code();
-    report.failure = stop.what();
+    started.exit_code = stop.exit_code();
+    started.failure = stop.what();
   }
-  send(report);
+  report(started, started.failure.empty() ? Way::by_the_tree : Way::straight);
   ranks_.running() != 0 ? place_.node.watch(ranks_) : step(JobEvent::settled);
 }
 
@@ -140,7 +144,10 @@ void JobHere::close_input() {
 }
 
 void JobHere::signal(int number, const std::vector<Rank>& named) {
-  if (named.empty() && (number == SIGTERM || number == SIGKILL)) step(JobEvent::canceled);
+  if (named.empty() && (number == SIGTERM || number == SIGKILL)) {
+    is_told_to_end_ = true;
+    step(JobEvent::canceled);
+  }
   ranks_.send(number, named);
 }
 
@@ -156,12 +163,13 @@ void JobHere::push_input(const channel::order::Pushed& input, channel::Reply tak
 
 void JobHere::tell_places(std::uint64_t number, bool wants_stacks) {
   place_.node.find_places(ranks_, wants_stacks, [this, number](job::Places places) {
-    send(channel::report::PlacesHere{nspace_, number, std::move(places)});
+    place_.channel.send({place_.launcher}, channel::report::PlacesHere{nspace_, number, std::move(places)});
   });
 }
 
 void JobHere::end(const std::optional<job::Ending>& ending, channel::Reply gone) {
   gone_.push_back(std::move(gone));
+  is_told_to_end_ = true;
   if (ending) place_.server.announce_end_of_job(nspace_, *ending);
   step(JobEvent::ended);
 }
@@ -182,18 +190,22 @@ void JobHere::on_rank_ended(const job::RankEnd& ended) {
     });
 }
 
-/// Those that the loop has seen in one turn go in one message.
+/// Those that the loop has seen in one turn are one report. A failure may decide what becomes of the job.
 void JobHere::tell_ends() {
   if (ends_.empty()) return;
-  place_.channel.send({place_.launcher}, channel::report::Ended{nspace_, std::exchange(ends_, {})}, {});
+  const bool may_decide = !is_told_to_end_ && std::any_of(ends_.begin(), ends_.end(), [](const auto& end) {
+    return end.wait_status != 0 || (end.connected && !end.finalized);
+  });
+  tree_.reports().add(channel::report::Ended{nspace_, std::exchange(ends_, {})},
+                      may_decide ? Way::straight : Way::by_the_tree);
 }
 
 void JobHere::tell_settled() {
   if (!place_.has_launcher) return;
-  channel::report::Settled report{nspace_, ranks_.other_pmix()};
-  if (ranks_.accounts()) report.start = ranks_.start_times();
-  report.trace = ranks_.trace();
-  send(report);
+  channel::report::Settled settled{nspace_, ranks_.other_pmix()};
+  if (ranks_.accounts()) settled.start = ranks_.start_times();
+  settled.trace = ranks_.trace();
+  report(settled, settled.trace ? Way::straight : Way::by_the_tree);  // traces are long
 }
 
 void JobHere::end_orphans() {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One job at this node's daemon: its ranks, what they write and read, and how far its life is (states.hpp).
-// What the launcher orders comes in by a call; reports go to the launcher. On the loop.
+// What the launcher orders comes in by a call; reports go to the launcher, up the job's tree (job_tree.hpp).
+// On the loop.
 #pragma once
 
 #include <asio/io_context.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "tools/io/pipes.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/node/node.hpp"
+#include "tools/weftd/job_tree.hpp"
 #include "tools/weftd/states.hpp"
 
 namespace weft::weftd {
@@ -39,6 +42,8 @@ class JobHere final : io::Sink {
   ~JobHere();
   JobHere(const JobHere&) = delete;
   JobHere& operator=(const JobHere&) = delete;
+
+  JobTree& tree() noexcept { return tree_; }
 
   // Orders.
   /// refusal: why it cannot be.
@@ -66,15 +71,17 @@ class JobHere final : io::Sink {
   void end_orphans();
   void on_rank_ended(const job::RankEnd& ended);
   void tell_ends();
-  /// What ranks write goes to the launcher.
+  /// What ranks write goes to the launcher, straight.
   void write(const io::Flow& flow, std::string bytes, io::Written written) override;
+  /// Up the tree, behind the ends of ranks that have been seen before.
   template <class Report>
-  void send(const Report& report, channel::ServerChannel::Done done = {});
+  void report(const Report& report, Way way = Way::by_the_tree);
 
   Place& place_;
   const std::string nspace_;
   std::function<void()> over_;
   JobState state_ = JobState::awaited;
+  JobTree tree_;
   node::LocalRanks& ranks_;
   io::Pipes output_pipes_;
   io::InputPipes input_pipes_;
@@ -82,7 +89,8 @@ class JobHere final : io::Sink {
   const channel::order::Launch* launch_ = nullptr;  ///< in launch()
   std::optional<messages::Stop> refusal_;
   bool is_launched_ = false;
-  std::vector<job::RankEnd> ends_;  ///< that the launcher has not been told of
+  bool is_told_to_end_ = false;     ///< its ranks: that they fail then decides nothing
+  std::vector<job::RankEnd> ends_;  ///< that are not reported yet
   std::vector<channel::Reply> gone_;
   const base::WeakSelf<JobHere> weak_self_{this};
 };

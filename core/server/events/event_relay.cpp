@@ -342,7 +342,8 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
   }
 }
 
-/// An event of a server's host for this one. The reply waits until the host's handlers have had it.
+/// An event of a server's host for this one. The reply waits until the host's handlers have had it; a handler
+/// that ends with an error refuses it.
 ///   from  the server, as the mesh knows it
 void EventRelay::deliver_from_server(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   auto event = decoded_event(body);
@@ -350,7 +351,8 @@ void EventRelay::deliver_from_server(NodeNumber from, Bytes body, const Rpc::Rep
   event->server = from;
   // A handler may end on a thread of its own.
   registry_.deliver(std::move(*event), [this, reply](const events::End& end) {
-    if (end.outcome != events::Outcome::closed) loop_.post([reply] { reply(PMIX_SUCCESS, {}); });
+    if (end.outcome != events::Outcome::closed)
+      loop_.post([reply, verdict = end.verdict] { reply(verdict, {}); });
   });
 }
 

@@ -140,7 +140,7 @@ void JobRun::drain() {
 
 /// The job has ended for all daemons. ending: nothing: ranks are left behind.
 void JobRun::dismiss(const std::optional<job::Ending>& ending) {
-  if (far_ != nullptr) far_->end(ending);
+  if (far_ != nullptr) cluster_->end(*far_, ending);
   place_.watcher.on_job_ending(*this);
 }
 

@@ -141,7 +141,7 @@ void JobRun::start(bool needs_contacts) {
     job_.launched();
     if (has_ranks_here()) start_own_ranks();
   });
-  if (auto* const account = this->account()) account->order_bytes(far_->order_bytes());
+  if (auto* const account = this->account()) account->order_bytes(far_->orders().launch_bytes());
 }
 
 void JobRun::start_own_ranks() {

@@ -80,6 +80,10 @@ job::NodeTrace a_node_trace() {
       3, 4, {.read_at = 1ULL << 41, .kinds = {{"a", ""}, {"b", "rank"}}, .tracks = {{70000, 7, {event}}}}};
 }
 
+report::Gathered some_gathered() {
+  return {"j", {{4, 1, MessageType::started, "first"}, {5, 70000, MessageType::settled, ""}}};
+}
+
 /// One message of every kind, as bytes.
 std::vector<std::string> one_of_each() {
   return {
@@ -107,7 +111,10 @@ std::vector<std::string> one_of_each() {
       encode(report::Connected{{"j", "j.1"}, false}),
       encode(order::Outcome{7, {-190, "j.1"}}),
       encode(order::FindPlaces{"j", 3, false}),
-      encode(report::PlacesHere{"j", 3, some_places()})};
+      encode(report::PlacesHere{"j", 3, some_places()}),
+      encode(order::Broadcast{"j", 3, MessageType::signal, "order"}),
+      encode(some_gathered()),
+      encode(report::Watch{})};
 }
 
 /// A message that is read must be written as the same bytes again.
@@ -130,7 +137,8 @@ std::size_t readable_as_any(const std::string& bytes) {
                         order::Leave, report::Hello, report::Started, report::Unreachable, report::Output,
                         report::Ended, report::ConnectedLate, report::Aborted, report::InputUnwanted,
                         report::Settled, report::HeldHere, report::PeerLost, report::Spawn, report::Connected,
-                        report::Control, order::Outcome, order::FindPlaces, report::PlacesHere>(bytes);
+                        report::Control, order::Outcome, order::FindPlaces, report::PlacesHere,
+                        order::Broadcast, report::Gathered, report::Watch>(bytes);
 }
 
 TEST(Protocol, every_message_survives) {
@@ -169,6 +177,25 @@ TEST(Protocol, a_place_names_a_stack_that_is_there) {
   EXPECT_FALSE(decode<report::PlacesHere>(encode(report::PlacesHere{"j", 3, places})));
 }
 
+TEST(Protocol, what_goes_along_the_tree_is_of_the_kinds_that_do) {
+  const auto gathered = decode<report::Gathered>(encode(some_gathered()));
+  ASSERT_TRUE(gathered);
+  EXPECT_EQ(gathered->items.at(1).node, 5u);
+  EXPECT_EQ(gathered->items.at(1).number, 70000u);
+  const std::set<MessageType> orders = {MessageType::signal, MessageType::output_unwanted,
+                                        MessageType::end_job};
+  const std::set<MessageType> reports = {
+      MessageType::started, MessageType::ended,          MessageType::connected_late, MessageType::aborted,
+      MessageType::held,    MessageType::input_unwanted, MessageType::settled};
+  for (std::uint8_t i = 0; i < message_type_count; ++i) {
+    const auto type = static_cast<MessageType>(i);
+    EXPECT_EQ(decode<order::Broadcast>(encode(order::Broadcast{"j", 1, type, ""})).has_value(),
+              orders.count(type) != 0);
+    EXPECT_EQ(decode<report::Gathered>(encode(report::Gathered{"j", {{0, 1, type, ""}}})).has_value(),
+              reports.count(type) != 0);
+  }
+}
+
 TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {
   const auto bytes = encode(a_launch());
   for (std::size_t length = 0; length < bytes.size(); ++length)
@@ -177,8 +204,10 @@ TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {
 }
 
 TEST(Protocol, a_message_about_a_job_begins_with_its_namespace) {
-  for (const auto& bytes : {encode(order::Input{"j", "bytes"}), encode(order::EndJob{"j", {}}),
-                            encode(report::Started{.nspace = "j"}), encode(report::InputUnwanted{"j"})})
+  for (const auto& bytes :
+       {encode(order::Input{"j", "bytes"}), encode(order::EndJob{"j", {}}),
+        encode(report::Started{.nspace = "j"}), encode(report::InputUnwanted{"j"}),
+        encode(order::Broadcast{"j", 1, MessageType::signal, ""}), encode(report::Gathered{"j", {}})})
     EXPECT_EQ(job_of(bytes), "j");
   EXPECT_EQ(job_of(encode(a_launch())), a_launch().nspace);
   EXPECT_EQ(job_of(""), std::nullopt);
@@ -230,7 +259,11 @@ std::vector<std::uint32_t> reached_by(const LaunchTree& tree, std::uint32_t laun
   for (std::size_t i = 0; i < out.size() && out.size() < 1000; ++i) {
     const auto children = tree.children_of(out[i]);
     EXPECT_LE(children.size(), LaunchTree::arity);
-    for (const auto child : children) EXPECT_EQ(tree.parent_of(child), out[i]);
+    for (const auto child : children) {
+      EXPECT_EQ(tree.parent_of(child), out[i]);
+      EXPECT_TRUE(tree.is_above(out[i], child) && tree.is_above(launcher, child));
+      EXPECT_FALSE(tree.is_above(child, out[i]) || tree.is_above(child, child));
+    }
     out.insert(out.end(), children.begin(), children.end());
   }
   return out;
@@ -260,6 +293,15 @@ TEST(LaunchTree, a_node_that_is_not_in_it_passes_nothing_on) {
   EXPECT_TRUE(tree.children_of(2).empty());
   EXPECT_EQ(tree.parent_of(2), std::nullopt);
   EXPECT_EQ(tree.parent_of(9), std::nullopt);
+  EXPECT_FALSE(tree.is_above(9, 2) || tree.is_above(2, 4));
+}
+
+TEST(LaunchTree, a_node_is_above_those_of_its_part_and_no_other) {
+  std::vector<std::uint32_t> nodes;
+  for (std::uint32_t node = 0; node < 100; ++node) nodes.push_back(node);
+  const LaunchTree tree(nodes, 100);  // 0 to 7 below the launcher, 8 to 15 below 0, 72 to 79 below 8
+  EXPECT_TRUE(tree.is_above(0, 8) && tree.is_above(0, 72) && tree.is_above(8, 72));
+  EXPECT_FALSE(tree.is_above(1, 8) || tree.is_above(1, 72) || tree.is_above(9, 72) || tree.is_above(7, 72));
 }
 
 }  // namespace

@@ -16,10 +16,10 @@ namespace {
 class RepliesTest : public ::testing::Test {
  protected:
   Reply add() {
-    return pending_->add([this] { ++sent_; });
+    return pending_->add([this](bool is_received) { ++(is_received ? sent_ : refused_); });
   }
   std::optional<PendingReplies> pending_{std::in_place};
-  int sent_ = 0;
+  int sent_ = 0, refused_ = 0;
 };
 
 TEST_F(RepliesTest, a_call_sends_it_once) {
@@ -28,8 +28,18 @@ TEST_F(RepliesTest, a_call_sends_it_once) {
   reply();
   EXPECT_EQ(sent_, 1);
   reply();
-  pending_->send_all();
+  reply.refuse();
+  pending_->refuse_all();
   EXPECT_EQ(sent_, 1);
+  EXPECT_EQ(refused_, 0);
+}
+
+TEST_F(RepliesTest, a_refusal_is_the_reply) {
+  const Reply reply = add();
+  reply.refuse();
+  EXPECT_EQ(refused_, 1);
+  reply();
+  EXPECT_EQ(sent_, 0);
 }
 
 TEST_F(RepliesTest, a_reply_that_is_thrown_away_is_sent) {
@@ -48,17 +58,20 @@ TEST_F(RepliesTest, copies_are_one_reply) {
   EXPECT_EQ(sent_, 1);
 }
 
-TEST_F(RepliesTest, the_end_sends_what_is_pending) {
+TEST_F(RepliesTest, the_end_refuses_what_is_pending) {
   const Reply first = add(), second = add();
   first();
   pending_.reset();
-  EXPECT_EQ(sent_, 2);
+  EXPECT_EQ(sent_, 1);
+  EXPECT_EQ(refused_, 1);
   second();
-  EXPECT_EQ(sent_, 2);
+  EXPECT_EQ(sent_, 1);
+  EXPECT_EQ(refused_, 1);
 }
 
 TEST_F(RepliesTest, an_empty_reply_does_nothing) {
   Reply{}();
+  Reply{}.refuse();
   Reply moved = add();
   const Reply reply = std::move(moved);
   EXPECT_EQ(sent_, 0);
@@ -66,7 +79,7 @@ TEST_F(RepliesTest, an_empty_reply_does_nothing) {
 
 TEST_F(RepliesTest, a_reply_may_be_added_while_another_is_sent) {
   Reply next;
-  pending_->add([&] { next = add(); })();
+  pending_->add([&](bool) { next = add(); })();
   EXPECT_EQ(sent_, 0);
   next();
   EXPECT_EQ(sent_, 1);
@@ -78,8 +91,8 @@ TEST(RepliesThreads, each_is_sent_once) {
   {
     PendingReplies pending;
     std::vector<Reply> replies;
-    for (auto& count : sent) replies.push_back(pending.add([&count] { ++count; }));
-    std::thread other([&pending] { pending.send_all(); });
+    for (auto& count : sent) replies.push_back(pending.add([&count](bool) { ++count; }));
+    std::thread other([&pending] { pending.refuse_all(); });
     for (auto& reply : replies) reply();
     other.join();
   }
