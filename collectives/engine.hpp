@@ -7,8 +7,8 @@
 //           (early.hpp).
 // Members   Node numbers, ascending; a member's Index is its place among them.
 // Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase
-//           0, with an algorithm that is good for so many bytes and for none. Longer ones send only their length in phase 0; phase 1 then exchanges them with the algorithm
-//           chosen for the total size.
+//           0, with an algorithm that is good for so many bytes and for none. Longer ones send only their
+//           length in phase 0; phase 1 then exchanges them with the algorithm chosen for the total size.
 // Refusal   A member that takes no part in a collective refuses it. The lowest member says how it ends: as
 //           the first refusal that comes there, so that all members hear the same of several that refuse.
 //

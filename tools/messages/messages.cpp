@@ -78,7 +78,8 @@ std::string bad_output_directory(std::string_view path, int error) {
 
 std::string bad_trace_file(std::string_view path, std::string_view why) {
   return fmt::format(
-      "cannot write the trace to '{}': {}; nothing was started. Set WEFT_TRACE to a file in a folder that can "
+      "cannot write the trace to '{}': {}; nothing was started. Set WEFT_TRACE to a file in a folder that "
+      "can "
       "be written, or unset it",
       path, why);
 }

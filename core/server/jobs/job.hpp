@@ -35,10 +35,10 @@ struct Job {
   bool has_ended = false;   ///< the host has ended it: it is there for such collectives (ProcessEnds)
   bool is_learned = false;  ///< the host brought it for a Get, and has not registered it
   std::map<std::uint32_t, ConnectionRef> connections;  ///< by local index
-  std::optional<uid_t> memory_user{};         ///< whose ranks write its clients' memory: the first that came
-  std::uint64_t info_at_registration = 0;     ///< where the keys begin that were added later
-  std::vector<NodeNumber> nodes;              ///< that have ranks of it, ascending
-  std::uint64_t first_fence_bytes = 0;        ///< that this node gave to the first fence of the whole job
+  std::optional<uid_t> memory_user{};      ///< whose ranks write its clients' memory: the first that came
+  std::uint64_t info_at_registration = 0;  ///< where the keys begin that were added later
+  std::vector<NodeNumber> nodes;           ///< that have ranks of it, ascending
+  std::uint64_t first_fence_bytes = 0;     ///< that this node gave to the first fence of the whole job
   /// What the server does for it; null: no launcher traces it.
   std::shared_ptr<const store::OwnTraceLog> trace{};
 
