@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/server/reports/choices.hpp"
+#include "core/server/reports/choices/choices.hpp"
 
 namespace weft::server {
 

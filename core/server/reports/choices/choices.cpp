@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/reports/choices.hpp"
+#include "core/server/reports/choices/choices.hpp"
 
 #include <algorithm>
 #include <array>
