@@ -254,7 +254,7 @@ void add_server(Decoders& to) {
       3,
       "host",
       {.incarnation = 5, .address = {Encoded(20, std::byte{1})}, .keys = {Encoded(8, std::byte{2})}},
-      .machine = 11};
+      11};
   add<ServerContact>(to, "server_contact", {&contact});
   const CardRegions regions{.first = 1024,
                             .capacity = 1 << 20,
