@@ -16,14 +16,14 @@ constexpr std::array names{Name{"dissemination", Algorithm::dissemination, 1},
                            Name{"bruck", Algorithm::bruck, 0},
                            Name{"recursive_doubling", Algorithm::recursive_doubling, 0},
                            Name{"ring", Algorithm::ring, 0}, Name{"tree", Algorithm::tree, 2}};
-constexpr std::uint32_t most = 65536;
+constexpr std::uint32_t most_wide = 65536;
 constexpr std::uint32_t usual_arity = 4;
 
 /// Takes ":number" off the front.
 Result<std::uint32_t> take_number(std::string_view& rest) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), value);
-  if (rest.front() != ':' || error != std::errc{} || value == 0 || value > most)
+  if (rest.front() != ':' || error != std::errc{} || value == 0 || value > most_wide)
     return fail(Errc::invalid, "a number from 1 to 65536 has to follow the colon");
   rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
   return value;

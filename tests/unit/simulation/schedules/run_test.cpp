@@ -160,8 +160,9 @@ TEST(Run, takes_the_time_of_the_engine_where_members_come_late) {
         expect_same({algorithm, n, bytes}, costs_of(usual, true), 20'000);
 }
 
+/// Each sends to one other member in each round.
 std::vector<Phase> barrier(std::uint32_t n) {
-  return phases_of({.members = n});
+  return phases_of({.members = n, .rule = Rule(collectives::Choice{collectives::Algorithm::dissemination})});
 }
 
 TEST(Run, barrier_of_one_member_costs_nothing) {
