@@ -14,12 +14,18 @@ ChoiceEntry entry_of(std::uint64_t bytes, const collectives::Rule::Reason& why) 
           static_cast<std::uint64_t>(why.cost), static_cast<std::uint64_t>(why.other_cost)};
 }
 
+/// A node that has not answered in time is there all the same.
+bool takes_part(NodeEntry::State state) {
+  return state == NodeEntry::State::here || state == NodeEntry::State::silent ||
+         state == NodeEntry::State::unreadable;
+}
+
 }  // namespace
 
 void add_choices(const collectives::Engine::Options& engine, ClusterReport& report) {
   const auto n = static_cast<std::uint32_t>(
       std::count_if(report.nodes.begin(), report.nodes.end(),
-                    [](const NodeEntry& node) { return node.state == NodeEntry::State::here; }));
+                    [](const NodeEntry& node) { return takes_part(node.state); }));
   if (n < 2) return;
   const auto& rule = *engine.rule;
   report.costs = collectives::to_text(rule.costs());
