@@ -87,7 +87,8 @@ class Info(unittest.TestCase):
             self.assertEqual(read_lines(job.stdout, 1), ["there"])
             nodes = report(job)["nodes"]
             self.assertEqual(len(nodes), 4)
-            pids = [node["server_pid"] for node in nodes if "server_pid" in node]  # a busy one may not answer in time
+            # A busy one may not answer in time.
+            pids = [node["server_pid"] for node in nodes if "server_pid" in node]
             told = [json.loads(subprocess.run([WEFTINFO, "--json", str(pid)], capture_output=True, timeout=WATCHDOG,
                                               check=True).stdout)["collectives"] for pid in pids]
             self.assertTrue(told)
