@@ -23,14 +23,18 @@ def report(job):
 
 
 class Info(unittest.TestCase):
+    def until_there(self, job):
+        """Other ranks of the job may print before the one that prints "there"."""
+        while (line := read_lines(job.stdout, 1)) != ["there"]:
+            self.assertEqual(line, ["waiting"])
+
     def in_each_shape(self, *args):
         """A job that has printed "there" on one of its ranks, in each shape."""
         for shape, options in SHAPES.items():
             with self.subTest(shape=shape):
                 job = start("--oversubscribe", *options, *args)
                 try:
-                    while (line := read_lines(job.stdout, 1)) != ["there"]:
-                        self.assertEqual(line, ["waiting"])
+                    self.until_there(job)
                     yield job
                 finally:
                     kill_quietly(job)
@@ -84,7 +88,7 @@ class Info(unittest.TestCase):
     def test_collectives_are_chosen_alike_by_all_nodes(self):
         job = start("--virtual-nodes", "3:1", "-n", "3", GROUPS, "init", "only:0", "say:there", "all", "wait")
         try:
-            self.assertEqual(read_lines(job.stdout, 1), ["there"])
+            self.until_there(job)
             nodes = report(job)["nodes"]
             self.assertEqual(len(nodes), 4)
             # A busy one may not answer in time.
@@ -105,7 +109,7 @@ class Info(unittest.TestCase):
     def test_one_node_exchanges_nothing(self):
         job = start("-n", "1", GROUPS, "init", "say:there", "wait")
         try:
-            self.assertEqual(read_lines(job.stdout, 1), ["there"])
+            self.until_there(job)
             self.assertIn("has one node", info(job, "--collectives"))
             self.assertEqual(report(job)["collectives"]["choices"], [])
         finally:
