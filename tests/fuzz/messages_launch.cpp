@@ -61,6 +61,7 @@ order::Launch a_launch() {
   out.nspace = "weft-a-1";
   out.hosts = {"a", "b"};
   out.distribution = "2;slot@0:2x1";
+  out.node_keys = {{"net.port", {"7000", ""}}, {"net", {"ib"}}};
   out.apps.resize(2);
   out.apps[0].argv = {"./p", ""};
   out.launch_info = "info";

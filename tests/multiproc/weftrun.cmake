@@ -84,6 +84,12 @@ add_test(NAME multiproc.weftrun.calls COMMAND Python3::Interpreter ${CMAKE_CURRE
 set_tests_properties(multiproc.weftrun.calls PROPERTIES LABELS multiproc TIMEOUT 600
   ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;UNDER_WEFTRUN=$<TARGET_FILE:under_weftrun>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
+add_executable(instant_on_client ${CMAKE_CURRENT_LIST_DIR}/launch/instant_on_client.c)
+target_link_libraries(instant_on_client PRIVATE weft_flags pmix)
+add_test(NAME multiproc.weftrun.instant_on COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/instant_on_test.py)
+set_tests_properties(multiproc.weftrun.instant_on PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;INSTANT_ON_CLIENT=$<TARGET_FILE:instant_on_client>;WEFT_NET=lo")
+
 add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/hosts_test.py)
 set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
   ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>")

@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "tools/allocation/hostlist.hpp"
+#include "tools/allocation/node_keys.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 
@@ -39,6 +40,11 @@ std::uint32_t slot_count(std::string_view text, std::string_view where) {
     refuse(where,
            fmt::format("'{}' is not a number of slots; it can be 1 to {}", text, job::most_ranks_a_node));
   return slots;
+}
+
+void add_keys(const job::KeyValues& keys, Host& host, std::string_view where) {
+  const auto wrong = add_node_keys(keys, host.keys);
+  if (!wrong.empty()) refuse(where, fmt::format("of '{}', {}", host.name, wrong));
 }
 
 /// Hosts in the order of their first mention; each is found at once.
@@ -115,7 +121,8 @@ std::string_view without_quotes(std::string_view word) noexcept {
   return is_quoted ? word.substr(1, word.size() - 2) : word;
 }
 
-/// The words of a line without its comment; "slots = 2" is one word.
+/// The words of a line without its comment; "slots = 2" is one word. Behind its first '=' a word is a value,
+/// which may end in another one.
 std::vector<std::string> words_of(std::string_view line) {
   std::istringstream stream{std::string(line.substr(0, line.find('#')))};
   std::vector<std::string> words;
@@ -125,7 +132,8 @@ std::vector<std::string> words_of(std::string_view line) {
       words.back() += word;
     else
       words.emplace_back(without_quotes(word));
-    goes_on = words.back().ends_with('=');
+    const auto equals = words.back().find('=');
+    goes_on = equals != std::string::npos && equals + 1 == words.back().size();
   }
   return words;
 }
@@ -134,14 +142,23 @@ void read_line(std::string_view line, const std::string& where, Collector& hosts
   const auto words = words_of(line);
   if (words.empty()) return;
   std::optional<std::uint32_t> slots, most;
+  job::KeyValues keys;
+  constexpr std::string_view data = "data:";
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto& word = words[i];
     const auto equals = std::min(word.find('='), word.size());
     const auto key = word.substr(0, equals), value = word.substr(std::min(equals + 1, word.size()));
+    if (key.starts_with(data)) {
+      const auto wrong =
+          add_node_key(fmt::format("{}={}", key.substr(data.size()), without_quotes(value)), keys);
+      if (!wrong.empty()) refuse(where, wrong);
+      continue;
+    }
     auto& target = key == "slots" ? slots : most;
     if ((key != "slots" && key != "max_slots" && key != "max-slots") || equals == word.size())
       refuse(where,
-             fmt::format("'{}' is unknown; after the name there can be slots=N and max_slots=N", word));
+             fmt::format("'{}' is unknown; after the name there can be slots=N, max_slots=N and data:KEY=VALUE",
+                         word));
     if (target) refuse(where, fmt::format("'{}' is a second number for the same", word));
     target = slot_count(without_quotes(value), where);
   }
@@ -155,6 +172,7 @@ void read_line(std::string_view line, const std::string& where, Collector& hosts
     for (const auto& host_name : names_of(mention, where)) {
       Host& host = hosts.add(host_name, room);
       if (most) host.max_slots = *most;
+      add_keys(keys, host, where);
     }
   }
 }
@@ -214,6 +232,17 @@ Hosts read_hostfile(const std::string& file) {
   return read_hostfile(text.str(), file);
 }
 
+Hosts merged(const Hosts& hosts) {
+  constexpr const char* where = "the host list";
+  Collector collected;
+  for (const auto& host : hosts) {
+    check_host_name(host.name, where);
+    Host& known = collected.add(host.name, host.slots);
+    add_keys(host.keys, known, where);
+  }
+  return std::move(collected).take();
+}
+
 Hosts with_own_name(const Hosts& hosts, const std::string& own_name,
                     const std::function<bool(const std::string&)>& is_here) {
   Collector named;
@@ -222,6 +251,7 @@ Hosts with_own_name(const Hosts& hosts, const std::string& own_name,
     Host& merged = named.add(here ? own_name : host.name, host.slots);
     merged.max_slots = std::min(merged.max_slots, host.max_slots);
     merged.here = here;
+    add_keys(host.keys, merged, "the host list");
   }
   return std::move(named).take();
 }

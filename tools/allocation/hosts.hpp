@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/job/node_keys.hpp"
 #include "tools/job/rank.hpp"
 
 namespace weft::allocation {
@@ -19,6 +20,7 @@ struct Host {
   std::uint32_t max_slots =
       job::most_ranks_a_node;  ///< ranks that it takes when oversubscription is allowed; never below slots
   bool here = false;           ///< this machine: weftrun itself serves it
+  job::KeyValues keys{};       ///< its own: what a hostfile says behind data:
   bool operator==(const Host&) const = default;
 };
 using Hosts = std::vector<Host>;
@@ -27,11 +29,14 @@ using Hosts = std::vector<Host>;
 /// that is named twice has the sum of its slots, at the place of its first mention.
 Hosts read_host_option(const std::vector<std::string>& texts);
 
-/// Lines "name [slots=N] [max_slots=N]" or as read_host_option() reads them, '#' begins a comment. Blanks
-/// around '=' and quotes around a word make no difference. `file` is its name, for
-/// error messages.
+/// Lines "name [slots=N] [max_slots=N] [data:KEY=VALUE]..." or as read_host_option() reads them, '#' begins a
+/// comment. Blanks around '=' and quotes around a word make no difference. `file` is its name, for error
+/// messages.
 Hosts read_hostfile(std::string_view text, const std::string& file);
 Hosts read_hostfile(const std::string& file);
+
+/// Each host once, as in a host list. Names that can be none of a host are refused.
+Hosts merged(const Hosts& hosts);
 
 /// Hosts whose names mean this machine, as is_here() tells, become one host with the name `own_name`.
 Hosts with_own_name(const Hosts& hosts, const std::string& own_name,

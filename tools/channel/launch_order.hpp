@@ -14,6 +14,7 @@
 #include "tools/job/input_target.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/mapping.hpp"
+#include "tools/job/node_keys.hpp"
 #include "tools/job/spawn.hpp"
 
 namespace weft::channel::order {
@@ -26,7 +27,8 @@ struct Launch {
   std::vector<std::uint32_t> slots;  ///< of the nodes, by number; empty: not counted
   std::uint32_t all_slots =
       0;                      ///< of the only machine, or of all virtual nodes; 0: there are several machines
-  std::uint32_t session = 0;  ///< PMIX_SESSION_ID
+  std::vector<job::NodeKey> node_keys;  ///< once a key, whatever the number of nodes
+  std::uint32_t session = 0;            ///< PMIX_SESSION_ID
   std::uint32_t universe = 0;            ///< slots of all nodes that jobs of the run may go to
   std::vector<job::App> apps;            ///< without their settings
   std::string launch_info;               ///< for the PMIx server of each node: host::take_launch_info()
@@ -63,6 +65,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.distribution);
   archive(launch.slots);
   archive(launch.all_slots);
+  archive(launch.node_keys);
   archive(launch.session);
   archive(launch.universe);
   archive(launch.apps);

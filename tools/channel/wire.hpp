@@ -15,7 +15,7 @@
 namespace weft::channel {
 
 /// The first byte of all messages between weftrun and weftd.
-inline constexpr std::uint8_t wire_version = 17;
+inline constexpr std::uint8_t wire_version = 18;
 
 template <class Message>
 std::string encode(const Message& message) {

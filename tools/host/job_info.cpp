@@ -21,6 +21,8 @@ namespace {
 
 using job::Rank;
 
+static_assert(job::NodeKey::longest_key == PMIX_MAX_KEYLEN);
+
 std::string command_line(const job::App& app) {
   std::string line;
   for (const auto& word : app.argv) line += (line.empty() ? "" : " ") + word;
@@ -100,6 +102,17 @@ InfoList session_level(const JobMap& map) {
   infos.add_string(PMIX_RM_NAME, "weft");
   infos.add_string(PMIX_RM_VERSION, WEFT_VERSION);
   return infos;
+}
+
+void add_node_keys(InfoList& infos, const JobMap& map, const std::vector<job::NodeKey>& keys) {
+  for (std::uint32_t node = 0; node < map.nodes() && !keys.empty(); ++node) {
+    InfoList own;
+    own.add_u32(PMIX_NODEID, node);
+    for (const auto& key : keys)
+      if (const auto value = key.value_of(node); !value.empty())
+        own.add_string(key.key.c_str(), std::string(value));
+    if (own.size() > 1) infos.add_array(PMIX_NODE_INFO_ARRAY, std::move(own));
+  }
 }
 
 /// The infos of this node; each node registers its own.
@@ -192,11 +205,18 @@ std::string rank_list(const JobMap& map) {
   return list;
 }
 
+InfoList node_keys_info(const JobMap& map, const std::vector<job::NodeKey>& keys) {
+  InfoList infos;
+  add_node_keys(infos, map, keys);
+  return infos;
+}
+
 InfoList job_info(const JobMap& map, const std::string& node_map, const std::string& proc_map) {
   InfoList infos;
   add_job_level(infos, map, node_map, proc_map);
   infos.add_array(PMIX_SESSION_INFO_ARRAY, session_level(map));
   infos.add_array(PMIX_NODE_INFO_ARRAY, node_level(map));
+  add_node_keys(infos, map, map.node_keys);
   for (std::size_t a = 0; a < map.apps.size(); ++a) infos.add_array(PMIX_APP_INFO_ARRAY, app_level(map, a));
   const auto ranks = map.local_ranks();
   for (std::size_t i = 0; i < ranks.size() && i < map.bindings.size(); ++i)

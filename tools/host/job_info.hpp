@@ -11,6 +11,7 @@
 #include "tools/host/info_list.hpp"
 #include "tools/job/app.hpp"
 #include "tools/job/attacher.hpp"
+#include "tools/job/node_keys.hpp"
 #include "tools/job/spawn.hpp"
 #include "tools/placement/mapping.hpp"
 
@@ -41,6 +42,7 @@ struct JobMap {
   std::vector<std::vector<std::uint32_t>> ranks_of_node;  ///< by node number; each ascending
   std::uint32_t node = 0;                                 ///< the number of this node
   std::vector<std::uint32_t> slots;                       ///< by node number; empty: not counted
+  std::vector<job::NodeKey> node_keys;
   std::uint32_t session = 0;                              ///< PMIX_SESSION_ID; 0: this process's pid
   std::uint32_t universe = 0;                             ///< slots for all jobs of the run
 
@@ -61,5 +63,8 @@ std::string rank_list(const JobMap& map);
 /// only what does not follow from the map (docs/design/nodes.md): the server derives everything else.
 /// node_map, proc_map: from PMIx_generate_* of the lists above.
 InfoList job_info(const JobMap& map, const std::string& node_map, const std::string& proc_map);
+
+/// Keys of nodes: an array for each node of the map that has any, which it has beside those of job_info().
+InfoList node_keys_info(const JobMap& map, const std::vector<job::NodeKey>& keys);
 
 }  // namespace weft::host

@@ -89,6 +89,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
   }
   map.node = node;
   map.slots = launch.slots;
+  map.node_keys = launch.node_keys;
   map.session = launch.session;
   map.universe = launch.universe;
   map.accounts = launch.accounts;

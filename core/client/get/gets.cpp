@@ -3,7 +3,6 @@
 
 #include "core/client/connection/request.hpp"
 #include "core/client/get/scratch_folders.hpp"
-#include "core/data/names/qualified_key.hpp"
 #include "core/data/names/status.hpp"
 #include "core/link/messages.hpp"
 #include "core/store/get/key_wait.hpp"
@@ -92,6 +91,14 @@ Result<data::Value> Gets::all_known_values(const pmix_proc_t& proc) const {
   return store::array_of(mine);
 }
 
+/// This process has put it, and then no value.
+bool Gets::has_deleted(std::string_view key) const {
+  const auto is_none = [](const auto& value) { return value && value->get().type == PMIX_UNDEF; };
+  if (puts_.has_staged())
+    if (const auto staged = puts_.staged_value(key)) return is_none(staged);
+  return !private_.empty() && is_none(private_.find(link::nspace_of(self_), self_.rank, key));
+}
+
 /// Does another node know more about it than this one? Not where there is no telling.
 bool Gets::lives_elsewhere(const pmix_proc_t& proc) const {
   const auto view = job_.find(link::nspace_of(proc));
@@ -123,9 +130,9 @@ GetFacts Gets::facts_of(const pmix_proc_t& proc, std::string_view key, const Get
   const bool is_self =
       proc.rank == self_.rank && (is_of_own_job || link::is_of(proc, link::nspace_of(self_)));
   // Without the segment the server knows more of this process: the scopes of its puts, what the host
-  // registered, and what it gave to groups.
+  // registered, and what it gave to groups. What this process has deleted is not asked for.
   facts.own = is_self && (facts.sees_jobs || (!puts_.has_card() && how.scope == PMIX_SCOPE_UNDEF &&
-                                              !key.empty() && !data::is_qualified(key)));
+                                              !how.realm && has_deleted(key)));
   facts.waits_for_keys = key_wait_ != std::chrono::milliseconds(0);
   return facts;
 }

@@ -70,6 +70,7 @@ class Gets {
                                     const store::GetDirectives& how) const;
   Result<data::Value> private_value(const pmix_proc_t& proc, std::string_view key) const;
   Result<data::Value> all_known_values(const pmix_proc_t& proc) const;
+  bool has_deleted(std::string_view key) const;
   bool lives_elsewhere(const pmix_proc_t& proc) const;
 
   // Steps after a miss.

@@ -115,7 +115,7 @@ int ask_realms(const Words&) {
 
 /// Keys of a network that the host gave at registration: known without a question to another node
 /// (PMIX_OPTIONAL) and before any fence, also those of ranks that have no server, and so none that could be
-/// asked.
+/// asked; and this process's own, before and after it puts a key itself.
 int read_cards_of_the_host(const Words&) {
   Client client;
   const auto optional = [] { return flag(PMIX_OPTIONAL); };
@@ -128,6 +128,18 @@ int read_cards_of_the_host(const Words&) {
   check_equal(get(client.peer(4), "net.address", of_node()).text(), "10.0.0.2");
   check_equal(get(neighbour, "net.address", of_node()).text(), "10.0.0.1");
   check_status(get(client.peer(3), "net.other", optional()).status, PMIX_ERR_NOT_FOUND);
+  const auto card = "first:" + std::to_string(7000 + client.me.rank);
+  for (const bool has_put : {false, true}) {
+    if (has_put) {
+      check_status(put("net.name", "a name"), PMIX_SUCCESS);
+      check_status(PMIx_Commit(), PMIX_SUCCESS);
+    }
+    check_equal(get(client.me, "net.card", optional()).text(), card);
+    check_equal(get(client.me, "net.card").text(), card);
+    check_equal(get(client.me, "net.address", of_node()).text(), "10.0.0.1");
+    check_status(get(client.me, "net.other", optional()).status, PMIX_ERR_NOT_FOUND);
+    check_status(get(client.me, "net.other").status, PMIX_ERR_NOT_FOUND);
+  }
   client.finalize();
   return 0;
 }

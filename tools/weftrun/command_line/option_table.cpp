@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "tools/allocation/hosts.hpp"
+#include "tools/allocation/node_keys.hpp"
 #include "tools/placement/processor_lists.hpp"
 #include "tools/weftrun/command_line/values.hpp"
 
@@ -52,12 +53,13 @@ void take_processors(S& s, G& g) {
   s.options.processors = *processors;
 }
 
-void take_added_file(S& s, G& g) {
-  for (const auto& host : allocation::read_hostfile(g.value)) {
-    const bool is_address = host.name.find(':') != std::string::npos;
-    const auto name = is_address ? fmt::format("[{}]", host.name) : host.name;
-    s.options.added_hosts.push_back(fmt::format("{}:{}", name, host.slots));
-  }
+void take_node_key(S& s, G& g) {
+  const auto wrong = allocation::add_node_key(g.value, s.options.node_keys);
+  if (!wrong.empty()) refuse(fmt::format("{}: {}", g.option, wrong));
+}
+
+void add_hosts(S& s, const allocation::Hosts& hosts) {
+  s.options.added_hosts.insert(s.options.added_hosts.end(), hosts.begin(), hosts.end());
 }
 
 void take_service(S& s, ServiceOptions::What what, G& g) {
@@ -102,10 +104,14 @@ constexpr Option table[] = {
      "More programs, from a file: lines '-n N [options] program arguments'",
      [](S& s, G& g) { s.app_file = g.value; }},
 
-    {"--hostfile, --machinefile", "FILE", Topic::nodes, "Nodes from a file: lines 'name slots=N'",
+    {"--hostfile, --machinefile", "FILE", Topic::nodes,
+     "Nodes from a file: lines 'name slots=N data:KEY=VALUE'",
      [](S& s, G& g) { s.options.hostfile = g.value; }},
     {"--virtual-nodes", "K[:SLOTS]", Topic::nodes, "K nodes on this machine, for trials and tests",
      [](S& s, G& g) { s.options.virtual_nodes = virtual_nodes(g.value); }},
+    {"--node-data", "KEY=VALUE", Topic::nodes,
+     "A key of all nodes, which ranks read with PMIX_NODE_INFO; of one node: data: in --hostfile; repeatable",
+     take_node_key, true},
     {"--grow", "N", Topic::nodes,
      "Room for N nodes that jobs add later (--add-host, PMIX_ADD_HOST); default: 16 where there are daemons",
      [](S& s, G& g) { s.options.growth = count_of("--grow", g.value, "nodes", 0, most_growth); }},
@@ -203,9 +209,9 @@ constexpr Option table[] = {
      [](S& s, G&) { s.options.service.json = true; }},
     {"--add-host", "LIST", Topic::service,
      "With --attach: nodes that the daemons are to be on, too: c:8 or n[17-18]:8; repeatable",
-     [](S& s, G& g) { s.options.added_hosts.push_back(g.value); }, true},
+     [](S& s, G& g) { add_hosts(s, allocation::read_host_option({g.value})); }, true},
     {"--add-hostfile", "FILE", Topic::service, "The same from a file, as --hostfile has them",
-     take_added_file},
+     [](S& s, G& g) { add_hosts(s, allocation::read_hostfile(g.value)); }},
     {"--stop-dvm", "[=NAME]", Topic::service, "End the jobs and the daemons of --dvm",
      [](S& s, G& g) { take_service(s, ServiceOptions::What::stop, g); }},
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/allocation/hosts.hpp"
 #include "tools/io/output_tags.hpp"
 #include "tools/job/app.hpp"
 #include "tools/job/input_target.hpp"
@@ -53,7 +54,8 @@ struct Options {
   std::vector<std::string> hosts;  ///< the values of --host before the first program
   std::string hostfile;            ///< empty: none
   std::optional<VirtualNodes> virtual_nodes;  ///< at most one of the three is given
-  std::vector<std::string> added_hosts;       ///< the values of --add-host, and what --add-hostfile names
+  job::KeyValues node_keys;                   ///< --node-data: of all nodes
+  allocation::Hosts added_hosts;              ///< of --add-host and --add-hostfile
   std::optional<std::uint32_t> growth;        ///< --grow
   std::string agent, weftd, prefix;           ///< as given; empty: not given
   std::optional<std::uint32_t> arity;         ///< --agent-arity

@@ -96,7 +96,7 @@ void RunningJobs::add_nodes(const Options& options) {
   const auto own = allocation::OwnNames::here();
   const auto before = plan.all_nodes();
   weftrun::add_nodes(
-      plan, allocation::read_host_option(options.added_hosts), [this](auto node) { return is_lost(node); },
+      plan, allocation::merged(options.added_hosts), [this](auto node) { return is_lost(node); },
       [&](const std::string& name) { return own.matches(name); });
   for (auto node = before; node < plan.all_nodes(); ++node) cluster_->name(node, plan.node(node).name);
 }

@@ -17,6 +17,7 @@
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/node/program/environment.hpp"
+#include "tools/weftrun/plan/node_keys.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -68,6 +69,7 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
     if (!plan.alone) launch.slots.push_back(node.slots);
     if (plan.alone || plan.one_machine) launch.all_slots += node.slots;
   }
+  launch.node_keys = node_keys_of(plan);
   launch.universe = plan.universe;
   launch.distribution = encode(plan.distribution);
   launch.session = static_cast<std::uint32_t>(::getpid());

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <numeric>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -18,6 +20,7 @@
 #include "tools/placement/placement.hpp"
 #include "tools/placement/processors.hpp"
 #include "tools/placement/rank_file.hpp"
+#include "tools/weftrun/plan/node_keys.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -262,8 +265,21 @@ void place_ranks(Plan& plan, const Options& options, const PlanContext& context,
   take_used_nodes(plan, placed.hosts, placed.distribution);
 }
 
+/// Nodes are placed by name and slots; their keys are theirs whatever job runs there.
+void take_node_keys(Plan& plan, const Options& options, const Choice& choice) {
+  plan.node_keys = options.node_keys;
+  std::unordered_map<std::string_view, const job::KeyValues*> keys;
+  for (const auto& host : choice.hosts)
+    if (!host.keys.empty()) keys.emplace(host.name, &host.keys);
+  for (auto* const nodes : {&plan.nodes, &plan.spares})
+    for (auto& node : *nodes)
+      if (const auto at = keys.find(node.name); at != keys.end()) node.keys = *at->second;
+  check_node_keys(plan);
+}
+
 /// What follows from the nodes, and how daemons get there.
 void complete(Plan& plan, const Options& options, const PlanContext& context, const Choice& choice) {
+  take_node_keys(plan, options, choice);
   for (std::uint32_t i = 0; i < plan.all_nodes(); ++i) plan.universe += plan.node(i).slots;
   plan.one_machine = choice.is_virtual;
   plan.may_oversubscribe = choice.may_oversubscribe || options.oversubscribe;
@@ -311,10 +327,11 @@ void add_nodes(Plan& plan, const allocation::Hosts& hosts, const std::function<b
           fmt::format("no room for another node, '{}': say at the start of weftrun how many may come, with "
                       "--grow N",
                       host.name));
-    plan.spares.push_back({host.name, host.slots, false});
+    plan.spares.push_back({host.name, host.slots, false, host.keys});
     plan.universe += host.slots;
     --plan.room;
   }
+  check_node_keys(plan);
 }
 
 Plan make_plan(const Options& options, const PlanContext& context) {

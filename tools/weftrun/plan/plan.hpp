@@ -19,7 +19,8 @@ namespace weft::weftrun {
 struct PlannedNode {
   std::string name;
   std::uint32_t slots = 1;
-  bool here = false;  ///< this machine itself, no virtual node: weftrun serves it
+  bool here = false;       ///< this machine itself, no virtual node: weftrun serves it
+  job::KeyValues keys{};   ///< its own, which go before those of all nodes
 };
 
 struct Plan {
@@ -37,6 +38,7 @@ struct Plan {
   std::vector<PlannedNode> allocation;   ///< all nodes, those without ranks too
   std::vector<std::string> core_lists;   ///< with a rank file: of each rank, what it says after slot=
   std::vector<std::string> because;      ///< one sentence a decision, for --explain
+  job::KeyValues node_keys;              ///< of all nodes
 
   std::uint32_t universe = 0;  ///< slots of all nodes, the spares too
   std::uint32_t room = 0;      ///< so many nodes may be added: their numbers are kept for them
@@ -55,7 +57,8 @@ struct Plan {
 };
 
 /// Nodes of a running plan, the last of its spares; those that it has are left as they are. is_lost: tells of
-/// a node, by number. Throws Stop (usage): there is no room, or it can be no node of this run.
+/// a node, by number. Throws Stop (usage): there is no room, it can be no node of this run, or all nodes have
+/// too much of keys then.
 void add_nodes(Plan& plan, const allocation::Hosts& hosts, const std::function<bool(std::uint32_t)>& is_lost,
                const std::function<bool(const std::string&)>& is_here);
 

@@ -129,6 +129,7 @@ Plan nodes_of_run(const Plan& run) {
   plan.alone = run.alone;
   plan.one_machine = run.one_machine;
   plan.universe = run.universe;
+  plan.node_keys = run.node_keys;
   return plan;
 }
 

@@ -25,6 +25,18 @@ void fields(Archive& archive, OutputTags& tags) {
 
 }  // namespace weft::io
 
+namespace weft::allocation {
+
+template <class Archive>
+void fields(Archive& archive, Host& host) {
+  archive(host.name, host.slots, host.keys);
+}
+inline bool is_valid(const Host& host) noexcept {
+  return host.slots != 0 && host.slots <= job::most_ranks_a_node;
+}
+
+}  // namespace weft::allocation
+
 namespace weft::weftrun::service {
 
 struct JobOptions {

@@ -29,7 +29,7 @@ enum class MessageType : std::uint8_t { run, signal, list, stop, state, refused,
 inline constexpr auto last_type = MessageType::stopped;
 
 struct Header {
-  static constexpr std::uint16_t current = 3;
+  static constexpr std::uint16_t current = 4;
   std::uint16_t version = current;
   MessageType type{};
   std::uint32_t bytes = 0;  ///< that follow

@@ -85,6 +85,36 @@ TEST(Hostfile, as_people_write_them) {
             "a:2 b:3/4 c:5 d:6 e:2 f:1 n01:3 n02:3 ::1:2 fe80::1%eth0:2 g:2 h:2");
 }
 
+TEST(Hostfile, keys_of_nodes) {
+  const auto hosts = read_hostfile(
+      "a slots=2 data:net.port=7000 data:net.address=10.0.0.1\n"
+      "n[1-2] data:rack=r1= max_slots=3\n"
+      "'b' \"data:color=blue\" data:x = 'one' # data:y=2\n"
+      "a:1 data:net.port=7000 data:mask=ff\n"
+      "c\n",
+      "F");
+  EXPECT_EQ(shown(hosts), "a:3 n1:3/3 n2:3/3 b:1 c:1");
+  EXPECT_EQ(hosts[0].keys,
+            (job::KeyValues{{"net.port", "7000"}, {"net.address", "10.0.0.1"}, {"mask", "ff"}}));
+  EXPECT_EQ(hosts[1].keys, (job::KeyValues{{"rack", "r1="}}));
+  EXPECT_EQ(hosts[2].keys, hosts[1].keys);
+  EXPECT_EQ(hosts[3].keys, (job::KeyValues{{"color", "blue"}, {"x", "one"}}));
+  EXPECT_TRUE(hosts[4].keys.empty());
+}
+
+TEST(Hostfile, keys_that_are_wrong_are_named_with_file_and_line) {
+  const auto said = [](const std::string& text) { return refusal_of([&] { read_hostfile(text, "F"); }); };
+  expect_refusal(said("a\nb data:x\n"), "--hostfile F, line 2: the key 'x' has no value; write KEY=VALUE");
+  expect_refusal(said("a data:\n"), "names no key");
+  expect_refusal(said("a data:=3\n"), "names no key");
+  expect_refusal(said("a data:x=\n"), "the key 'x' has no value");
+  expect_refusal(said("a data:pmix.hname=x\n"), "line 1: the key 'pmix.hname' is reserved");
+  expect_refusal(said("a data:weft.address=x\n"), "the key 'weft.address' is reserved");
+  expect_refusal(said("a data:x=1 data:x=2\n"), "line 1: 'x' has a value already, '1'");
+  expect_refusal(said("a data:x=1\nb\na data:x=2\n"), "line 3: of 'a', 'x' has a value already, '1'");
+  expect_refusal(said("a data=x\n"), "'data=x' is unknown; after the name there can be slots=N");
+}
+
 TEST(Hostfile, what_is_wrong_is_named_with_file_and_line) {
   const auto said = [](const std::string& text) { return refusal_of([&] { read_hostfile(text, "F"); }); };
   expect_refusal(said("a\n\nb slots=x\n"), "--hostfile F, line 3: 'x' is not a number of slots");
@@ -122,6 +152,26 @@ TEST(OwnHost, has_one_name) {
   EXPECT_EQ(shown(with_own_name(read_host_option({"a:2,localhost,b,head.org:3"}), "head.org", is_here)),
             "a:2 head.org:4! b:1");
   EXPECT_EQ(shown(with_own_name(read_host_option({"a"}), "head.org", is_here)), "a:1");
+}
+
+TEST(OwnHost, has_the_keys_of_all_its_names) {
+  const auto is_here = [](const std::string& name) { return name != "a"; };
+  const auto named = [&](const char* text) {
+    return with_own_name(read_hostfile(std::string_view(text), "F"), "head", is_here);
+  };
+  const auto hosts = named("a data:x=0\nlocalhost data:x=1\nhead data:x=1 data:y=2\n");
+  EXPECT_EQ(shown(hosts), "a:1 head:2!");
+  EXPECT_EQ(hosts[0].keys, (job::KeyValues{{"x", "0"}}));
+  EXPECT_EQ(hosts[1].keys, (job::KeyValues{{"x", "1"}, {"y", "2"}}));
+  expect_refusal(refusal_of([&] { named("localhost data:x=1\nhead data:x=2\n"); }),
+                 "of 'head', 'x' has a value already, '1'");
+}
+
+TEST(Hosts, each_once) {
+  const auto hosts = merged({{"a", 2}, {"b", 1}, {"a", 3, 9, false, {{"x", "1"}}}});
+  EXPECT_EQ(shown(hosts), "a:5 b:1");
+  EXPECT_EQ(hosts[0].keys, (job::KeyValues{{"x", "1"}}));
+  expect_refusal(refusal_of([] { merged({{"-a", 2}}); }), "'-a' is not the name of a host");
 }
 
 }  // namespace

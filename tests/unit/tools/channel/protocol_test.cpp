@@ -23,6 +23,7 @@ order::Launch a_launch() {
   launch.nspace = "weft-a-1";
   launch.hosts = {"a", "b"};
   launch.distribution = "2;slot@0:2x1";
+  launch.node_keys = {{"net.port", {"7000", ""}}, {"net", {"ib"}}};
   launch.apps.resize(2);
   launch.apps[0].argv = {"./p", ""};
   launch.apps[0].ranks = 2;
@@ -147,6 +148,9 @@ TEST(Protocol, every_message_survives) {
   ASSERT_TRUE(launch);
   EXPECT_EQ(launch->launch_info, a_launch().launch_info);
   EXPECT_EQ(launch->input.rank, Rank{3});
+  ASSERT_EQ(launch->node_keys.size(), 2U);
+  EXPECT_EQ(launch->node_keys[0].key, "net.port");
+  EXPECT_EQ(launch->node_keys[0].values, (std::vector<std::string>{"7000", ""}));
   const auto ended = decode<report::Ended>(
       encode(report::Ended{"j", {{Rank{9}, 256, true, false, Rank{3}, {1ULL << 40, 7}}, {}}}));
   ASSERT_TRUE(ended);
@@ -169,6 +173,33 @@ TEST(Protocol, every_message_survives) {
   auto no_kind = a_node_trace();
   no_kind.server.tracks[0].events[0].kind = 2;
   EXPECT_FALSE(decode<report::Settled>(encode(report::Settled{"j", "", {}, no_kind})));
+}
+
+TEST(Protocol, keys_of_nodes_have_bounds) {
+  using job::NodeKey;
+  const auto is_read = [](NodeKey key) {
+    auto launch = a_launch();
+    launch.node_keys = {std::move(key)};
+    return decode<order::Launch>(encode(launch)).has_value();
+  };
+  EXPECT_TRUE(is_read({std::string(NodeKey::longest_key, 'k'), {std::string(NodeKey::longest_value, 'v')}}));
+  EXPECT_FALSE(is_read({std::string(NodeKey::longest_key + 1, 'k'), {"v"}}));
+  EXPECT_FALSE(is_read({"k", {"v", std::string(NodeKey::longest_value + 1, 'v')}}));
+  EXPECT_FALSE(is_read({"", {"v"}}));
+  EXPECT_FALSE(is_read({"k", {}}));
+}
+
+TEST(Protocol, keys_of_nodes_add_nothing_to_a_job_that_has_none) {
+  auto launch = a_launch();
+  launch.node_keys.clear();
+  const auto without = encode(launch).size();
+  launch.hosts.resize(1000), launch.node_keys = {{"net", {"ib"}}};
+  const auto of_all = encode(launch).size();
+  launch.node_keys.clear();
+  EXPECT_EQ(of_all - encode(launch).size(), 4U + 3U + 4U + 4U + 2U) << "one value, whatever the nodes are";
+  auto bare = a_launch();
+  bare.node_keys = {{"net", {"ib"}}};
+  EXPECT_EQ(encode(bare).size() - without, 17U);
 }
 
 TEST(Protocol, a_place_names_a_stack_that_is_there) {

@@ -105,6 +105,36 @@ TEST(NodeJobInfo, of_its_own_ranks_what_they_are_bound_to) {
   EXPECT_EQ(in(ranks[1], PMIX_LOCALITY_STRING), nullptr) << "the library makes it when a rank comes";
 }
 
+TEST(NodeJobInfo, keys_of_nodes_are_there_for_each_node_that_has_some) {
+  for (std::uint32_t node = 0; node < 3; ++node) {
+    auto map = three_nodes(node);
+    map.node_keys = {{"net.port", {"7000", "", "9000"}}};
+    auto infos = job_info(map, "node map", "proc map");
+    const auto nodes = arrays(infos, PMIX_NODE_INFO_ARRAY);
+    ASSERT_EQ(nodes.size(), 3u) << "the first is of this node";
+    EXPECT_EQ(in(nodes[0], "net.port"), nullptr);
+    EXPECT_EQ(in(nodes[1], PMIX_NODEID)->value.data.uint32, 0u);
+    EXPECT_STREQ(in(nodes[1], "net.port")->value.data.string, "7000");
+    EXPECT_EQ(in(nodes[2], PMIX_NODEID)->value.data.uint32, 2u);
+    EXPECT_STREQ(in(nodes[2], "net.port")->value.data.string, "9000");
+  }
+}
+
+TEST(NodeJobInfo, a_key_of_all_nodes_is_there_for_each) {
+  const auto map = three_nodes(1);
+  auto infos = node_keys_info(map, {{"net", {"ib"}}, {"net.port", {"", "8000", ""}}});
+  const auto nodes = arrays(infos, PMIX_NODE_INFO_ARRAY);
+  ASSERT_EQ(nodes.size(), 3u);
+  for (const auto* node : nodes) EXPECT_STREQ(in(node, "net")->value.data.string, "ib");
+  EXPECT_EQ(in(nodes[0], "net.port"), nullptr);
+  EXPECT_STREQ(in(nodes[1], "net.port")->value.data.string, "8000");
+  EXPECT_EQ(node_keys_info(map, {}).size(), 0u);
+  JobMap alone;
+  alone.host = "here";
+  alone.size = 3;
+  EXPECT_EQ(node_keys_info(alone, {{"net", {"ib"}}}).size(), 1u);
+}
+
 TEST(NodeJobInfo, applications_say_which_ranks_are_in_them) {
   auto infos = job_info(three_nodes(2), "node map", "proc map");
   const auto apps = arrays(infos, PMIX_APP_INFO_ARRAY);

@@ -114,6 +114,10 @@ TEST(CommandLine, nodes) {
   EXPECT_EQ(made.virtual_nodes->slots, 4U);
   EXPECT_EQ(made.arity, 0U);
   EXPECT_EQ(parse_options({"--virtual-nodes", "3", "p"}).virtual_nodes->slots, 0U);
+  EXPECT_EQ(parse_options({"--node-data", "net=ib", "--node-data=a=b=c", "p"}).node_keys,
+            (job::KeyValues{{"net", "ib"}, {"a", "b=c"}}));
+  const auto added = parse_options({"--attach", "--add-host", "a:2,[fd00::7]:4", "--add-host", "b", "p"});
+  EXPECT_EQ(added.added_hosts, (allocation::Hosts{{"a", 2}, {"fd00::7", 4}, {"b", 1}}));
   EXPECT_EQ(parse_options({"--on-failure", "continue", "p"}).on_failure, OnFailure::go_on);
 }
 
@@ -230,6 +234,11 @@ TEST(CommandLine, what_is_wrong_is_named) {
        "name all nodes before the first program"},
       {{"--prefix", "/a", "--weftd", "/b", "p"}, "--weftd and --prefix each say where the daemon is"},
       {{"--app", "/no/such/file"}, "--app /no/such/file: it cannot be read"},
+      {{"--node-data", "net.port", "p"}, "--node-data: the key 'net.port' has no value; write KEY=VALUE"},
+      {{"--node-data", "pmix.hname=x", "p"}, "--node-data: the key 'pmix.hname' is reserved"},
+      {{"--node-data", "a=1", "--node-data", "a=2", "p"}, "'a' has a value already, '1'"},
+      {{"--attach", "--node-data", "a=1", "p"}, "--node-data speaks of nodes"},
+      {{"--add-host", "a:0", "p"}, "'0' is not a number of slots"},
       {{"--map-by", "hwthread", "p"}, "--bind-to hwthread"},
   };
   for (const auto& [words, expected] : cases) {

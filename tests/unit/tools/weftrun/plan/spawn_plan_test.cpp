@@ -54,16 +54,16 @@ TEST(SpawnPlan, free_slots_of_all_nodes) {
 TEST(SpawnPlan, nodes_that_a_call_names_in_files_and_adds) {
   SomeRun run({"--host", "a:2,b:2", "-n", "1"});
   const auto file = std::filesystem::temp_directory_path() / fmt::format("hosts.{}", ::getpid());
-  std::ofstream(file) << "b slots=2\nfd00::7 slots=4\n";
+  std::ofstream(file) << "b slots=2\nfd00::7 slots=4 data:rack=7\n";
   auto request = asked(2, {"--add-host", "c:3", "--add-hostfile", file});
   request.programs[0].words = {"--hostfile", file};
   const auto options = spawn_options(request, {run.options, run.plan}, {});
   std::filesystem::remove(file);
-  EXPECT_EQ(options.added_hosts, (Words{"c:3", "b:2", "[fd00::7]:4"}));
+  EXPECT_EQ(options.added_hosts, (allocation::Hosts{{"c", 3}, {"b", 2}, {"fd00::7", 4, job::most_ranks_a_node, false, {{"rack", "7"}}}}));
   EXPECT_EQ(options.own_hosts, (std::vector<Words>{{"b", "fd00::7"}}));
   const auto is_here = [](const std::string&) { return false; };
   add_nodes(
-      run.plan, allocation::read_host_option(options.added_hosts), [](auto) { return false; }, is_here);
+      run.plan, options.added_hosts, [](auto) { return false; }, is_here);
   EXPECT_EQ(encode(spawn_plan(options, run.plan, std::vector<NodeNow>(4)).distribution),
             "4;slot@1:1x0,1x2,2x0");
 }

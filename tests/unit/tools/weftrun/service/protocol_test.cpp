@@ -28,6 +28,8 @@ service::Run sample() {
                                 "--tag-output",
                                 "-H",
                                 "a:2",
+                                "--add-host",
+                                "c:3",
                                 "first",
                                 "-v",
                                 ":",
@@ -39,6 +41,7 @@ service::Run sample() {
                                 "B",
                                 "second"});
   service::Run run;
+  options.added_hosts[0].keys = {{"rack", "7"}};
   run.options = JobOptions::of(std::move(options));
   run.surroundings = {{"PATH=/bin", "X="}, "/home"};
   run.is_detached = true;
@@ -65,6 +68,8 @@ TEST(ServiceProtocolTest, a_job_arrives_as_it_was_given) {
   EXPECT_EQ(options.mapping.map, job::MapBy::node);
   EXPECT_EQ(options.mapping.bind, job::BindTo::core);
   EXPECT_TRUE(options.tags.rank);
+  EXPECT_EQ(options.added_hosts,
+            (allocation::Hosts{{"c", 3, job::most_ranks_a_node, false, {{"rack", "7"}}}}));
 }
 
 /// What is taken in spite of a damage is a job that the command line could have said.
