@@ -103,7 +103,7 @@ void add_launch(Decoders& to) {
   add_order(to, "signal", order::Signal{"j", 15, {Rank{1}, Rank{70000}}});
   add_order(to, "output_unwanted", order::OutputUnwanted{"j", job::Stream::error});
   add_order(to, "end_job", order::EndJob{"j", job::Ending{-187, Rank{3}, 7}});
-  add_order(to, "daemon_hello", report::Hello{{{3, "0.1.0", "a", "contact", 17}}});
+  add_order(to, "daemon_hello", report::Hello{{{3, "0.1.0", "a", "contact", 17, "10.0.0.1,fd00::1"}}});
   add_order(to, "started",
             report::Started{"j",
                             {1, 2},

@@ -52,6 +52,7 @@
 #include "tools/job/ending.hpp"
 #include "tools/job/events.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/job/node_keys.hpp"
 #include "tools/job/node_start.hpp"
 #include "tools/job/node_trace.hpp"
 #include "tools/job/place.hpp"
@@ -288,6 +289,7 @@ struct Hello {
     std::uint32_t node = 0;
     std::string version, host, contact;
     std::int32_t pid = 0;
+    std::string addresses{};  ///< of its machine: allocation::own_addresses()
   };
   std::vector<Daemon> daemons;
 };
@@ -298,6 +300,10 @@ void fields(Archive& archive, Hello::Daemon& daemon) {
   archive(daemon.host);
   archive(daemon.contact);
   archive(daemon.pid);
+  archive(daemon.addresses);
+}
+inline bool is_valid(const Hello::Daemon& daemon) noexcept {
+  return daemon.addresses.size() <= job::NodeKey::longest_value;
 }
 template <class Archive>
 void fields(Archive& archive, Hello& message) {

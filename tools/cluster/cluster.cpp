@@ -358,6 +358,7 @@ void Cluster::on_hello(const channel::report::Hello::Daemon& hello) {
     return mark_lost({from}, messages::other_version(nodes_.host(from), hello.version, setup_.release));
   base::info(base::LogPart::launch, "the daemon on {} has reported: pid {}", hello.host, hello.pid);
   nodes_.step(from, NodeEvent::hello);
+  nodes_.set_addresses(from, hello.addresses);
   channel_.add_contact(hello.contact, [this, from](bool is_right) {
     if (!is_right) return mark_damaged(from);
     nodes_.step(from, NodeEvent::contact_taken);

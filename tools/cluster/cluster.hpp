@@ -66,11 +66,7 @@ class Cluster {
   void name(std::uint32_t node, const std::string& host) { nodes_.name(node, host); }
   /// Daemons for spare nodes. done: each of these is connected, or lost. Not inside this call.
   void want(const std::vector<std::uint32_t>& nodes, std::function<void()> done);
-  bool is_lost(std::uint32_t node) const { return nodes_.is_lost(node); }
-  /// Orders reach it, or it is lost.
-  bool is_settled(std::uint32_t node) const {
-    return nodes_.is_lost(node) || nodes_.state(node) == NodeState::connected;
-  }
+  const Nodes& nodes() const noexcept { return nodes_; }
   /// Sends the order down the tree; after on_all_connected(). The same time. ready: this server may start
   /// ranks of its own.
   void launch(FarRanks& job, const channel::order::Launch& launch, const std::function<void()>& ready);

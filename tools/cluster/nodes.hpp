@@ -61,11 +61,20 @@ class Nodes {
   const std::string& host(std::uint32_t number) const { return nodes_[number].host; }
   NodeState state(std::uint32_t number) const { return nodes_[number].state; }
   bool is_lost(std::uint32_t number) const { return state(number) == NodeState::lost; }
+  /// Orders reach it, or it is lost.
+  bool is_settled(std::uint32_t number) const {
+    return is_lost(number) || state(number) == NodeState::connected;
+  }
   /// Its daemon has said hello, at any time.
   bool has_reported(std::uint32_t number) const { return nodes_[number].has_reported; }
   /// True: the state is another now.
   bool step(std::uint32_t number, NodeEvent event);
   void name(std::uint32_t number, const std::string& host) { nodes_[number].host = host; }
+  /// Of its machine, as its daemon has said; empty: it has said none.
+  const std::string& addresses(std::uint32_t number) const { return nodes_[number].addresses; }
+  void set_addresses(std::uint32_t number, const std::string& addresses) {
+    nodes_[number].addresses = addresses;
+  }
 
   std::vector<std::uint32_t> daemons() const;
   /// Those that have said hello and are not lost.
@@ -79,6 +88,7 @@ class Nodes {
     std::string host;
     NodeState state = NodeState::starting;
     bool has_reported = false;
+    std::string addresses{};
   };
   std::vector<Node> nodes_;
   std::array<std::size_t, node_states> counts_{};

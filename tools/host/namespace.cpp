@@ -49,6 +49,15 @@ struct Environment {
 
 }  // namespace
 
+void add_node_keys(const JobMap& map, const std::vector<job::NodeKey>& keys) {
+  auto infos = node_keys_info(map, keys);
+  if (infos.size() == 0) return;
+  const auto job = proc_of(map.nspace, Rank{0});
+  require(PMIx_server_register_nspace(job.nspace, static_cast<int>(map.local_ranks().size()), infos.data(),
+                                      infos.size(), nullptr, nullptr),
+          "PMIx_server_register_nspace");
+}
+
 Namespace::Namespace(Server& server, const JobMap& map, std::vector<Rank> local, Events events)
     : server_(&server),
       name_(map.nspace),

@@ -22,6 +22,10 @@ namespace weft::host {
 
 class Server;
 
+/// Tells the library more of the nodes of a job that is registered, before its processes are started. Throws
+/// Stop (own_failure).
+void add_node_keys(const JobMap& map, const std::vector<job::NodeKey>& keys);
+
 class Namespace {
  public:
   /// The callbacks run on a thread of the library, and end before the destructor does. None may end this.

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "tools/allocation/own_addresses.hpp"
 #include "tools/channel/launch_tree.hpp"
 #include "tools/channel/pass_on.hpp"
 #include "tools/host/launch_info.hpp"
@@ -162,7 +163,8 @@ void Daemon::beat() {
 }
 
 void Daemon::send_hello() {
-  hellos_->add({{self_.number, release_, self_.host, channel_->contact(), ::getpid()}});
+  hellos_->add({{self_.number, release_, self_.host, channel_->contact(), ::getpid(),
+                 allocation::own_addresses()}});
 }
 
 /// Of a daemon that this one has started: of its own, and of those below it.

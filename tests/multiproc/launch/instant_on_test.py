@@ -7,6 +7,7 @@ Needs WEFTRUN and INSTANT_ON_CLIENT (paths); ctest sets both.
 import os
 import random
 import socket
+import subprocess
 import tempfile
 import unittest
 
@@ -72,6 +73,17 @@ class Keys(InstantOn):
                     lines = self.lines(*nodes, *words, env=env)
                     self.assertEqual([line.split()[:2] + line.split()[3:] for line in lines],
                                      [[str(rank), str(peer), "ib", "-"] for rank in range(2) for peer in range(2)])
+
+    def test_the_addresses_of_the_machine_are_there(self):
+        told = subprocess.run(["hostname", "-I"], capture_output=True, text=True, check=True).stdout.split()
+        for nodes in (["-H", "localhost:2"], ["--virtual-nodes", "2"], self.hostfile("localhost", "b")):
+            for name, env in WAYS.items():
+                with self.subTest(nodes=nodes, way=name):
+                    lines = self.lines(*nodes, "-n", "2", CLIENT, "keys", "weft.address", env=env)
+                    self.assertEqual(len(lines), 4)
+                    for line in lines:
+                        addresses = line.split()[3]
+                        self.assertEqual([] if addresses == "-" else sorted(addresses.split(",")), sorted(told))
 
     def test_a_spawned_job_has_those_of_its_nodes(self):
         nodes = self.hostfile("a slots=2 data:port=1", "b slots=2 data:port=2")

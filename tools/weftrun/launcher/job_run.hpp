@@ -102,6 +102,7 @@ class JobRun final : cluster::FarRanksWatcher {
   io::Output::Settings output_settings(const Options& options, const JobName& name) const;
   void plan_here(node::Node& node);
   void register_with(host::Server& server);
+  job::NodeKey addresses() const;
   /// Null: no account is kept for the start of this job.
   StartAccount* account() const { return launch_.accounts ? place_.run.account() : nullptr; }
   /// Null: this job is not traced.

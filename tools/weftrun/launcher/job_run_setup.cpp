@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/allocation/own_addresses.hpp"
 #include "tools/host/launch_info.hpp"
+#include "tools/host/namespace.hpp"
 #include "tools/weftrun/launcher/job_run.hpp"
 #include "tools/weftrun/plan/launch_message.hpp"
 
@@ -58,11 +60,22 @@ JobRun::JobRun(const Place& place, const Options& options, const Plan& plan, con
 }
 
 void JobRun::set_up(node::Node* node, host::Server& server, cluster::Cluster* cluster) {
+  if (cluster == nullptr) launch_.node_keys.push_back(addresses());
   if (node != nullptr) plan_here(*node);
   register_with(server);
   if (cluster == nullptr) return;
   cluster_ = cluster;
   far_ = &cluster->add({launch_.nspace, table_, goes_on_, is_one_of_many_}, *this);
+}
+
+/// Of the nodes' machines: of this one, and what daemons have said of theirs.
+job::NodeKey JobRun::addresses() const {
+  std::vector<std::string> values;
+  for (std::uint32_t node = 0; node < table_.nodes(); ++node) {
+    const bool is_own = node == plan_.own;
+    values.push_back(is_own ? allocation::own_addresses() : cluster_->nodes().addresses(node));
+  }
+  return job::node_key(job::NodeKey::address, std::move(values));
 }
 
 void JobRun::plan_here(node::Node& node) {
@@ -135,6 +148,9 @@ void JobRun::start(bool needs_contacts) {
   if (!is_starting()) return;
   const auto servers = needs_contacts ? host::Servers::included : host::Servers::left_out;
   launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, servers);
+  // The daemons have said hello by now; this node has registered the job before they were started.
+  launch_.node_keys.push_back(addresses());
+  if (local_ != nullptr) host::add_node_keys(local_->map(), {launch_.node_keys.back()});
   if (auto* const account = this->account()) account->order_goes_out();
   if (auto* const trace = this->trace()) trace->order_goes_out();
   cluster_->launch(*far_, launch_, [this] {

@@ -102,7 +102,7 @@ void RunningJobs::add_nodes(const Options& options) {
 }
 
 bool RunningJobs::is_lost(std::uint32_t node) const {
-  return cluster_ != nullptr && node != place_.plan.own && cluster_->is_lost(node);
+  return cluster_ != nullptr && node != place_.plan.own && cluster_->nodes().is_lost(node);
 }
 
 /// A job of more ranks than there are slots runs alone, where the slots are not the user's word.
@@ -237,7 +237,7 @@ std::vector<NodeNow> RunningJobs::nodes_now() const {
 std::vector<std::uint32_t> RunningJobs::awaited_in(const Plan& plan) const {
   std::vector<std::uint32_t> out;
   for (const auto node : plan.distribution.nodes_with_ranks())
-    if (cluster_ != nullptr && node != place_.plan.own && !cluster_->is_settled(node)) out.push_back(node);
+    if (cluster_ != nullptr && node != place_.plan.own && !cluster_->nodes().is_settled(node)) out.push_back(node);
   return out;
 }
 

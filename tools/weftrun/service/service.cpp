@@ -191,7 +191,7 @@ void Service::on_unused_node_lost(const std::string& line) {
 bool Service::has_nodes() {
   if (plan_.own) return true;
   for (std::uint32_t node = 0; node < plan_.all_nodes(); ++node)
-    if (!ground_->cluster()->is_lost(node)) return true;
+    if (!ground_->cluster()->nodes().is_lost(node)) return true;
   return false;
 }
 

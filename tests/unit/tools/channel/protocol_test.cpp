@@ -94,7 +94,7 @@ std::vector<std::string> one_of_each() {
       encode(order::OutputUnwanted{"j", job::Stream::error}),
       encode(order::EndJob{"j", job::Ending{-187, Rank{3}, 7}}),
       encode(order::Leave{}),
-      encode(report::Hello{{{3, "0.1.0", "a", "contact", 17}}}),
+      encode(report::Hello{{{3, "0.1.0", "a", "contact", 17, "10.0.0.1,fd00::1"}}}),
       encode(report::Started{"j", {1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
       encode(report::Unreachable{{4, 5}, "line", "how"}),
       encode(report::Output{"j", Rank{9}, job::Stream::error, "bytes"}),
@@ -187,6 +187,17 @@ TEST(Protocol, keys_of_nodes_have_bounds) {
   EXPECT_FALSE(is_read({"k", {"v", std::string(NodeKey::longest_value + 1, 'v')}}));
   EXPECT_FALSE(is_read({"", {"v"}}));
   EXPECT_FALSE(is_read({"k", {}}));
+}
+
+TEST(Protocol, a_daemon_says_the_addresses_of_its_machine) {
+  const auto read = [](std::size_t bytes) {
+    const report::Hello hello{{{3, "0.1.0", "a", "contact", 17, std::string(bytes, '1')}}};
+    return decode<report::Hello>(encode(hello));
+  };
+  const auto hello = read(job::NodeKey::longest_value);
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(hello->daemons.at(0).addresses.size(), job::NodeKey::longest_value);
+  EXPECT_FALSE(read(job::NodeKey::longest_value + 1));
 }
 
 TEST(Protocol, keys_of_nodes_add_nothing_to_a_job_that_has_none) {

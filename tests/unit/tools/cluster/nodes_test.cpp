@@ -78,5 +78,20 @@ TEST(Nodes, orders_reach_those_that_have_said_hello_and_are_not_lost) {
   EXPECT_EQ(nodes.count(S::starting), 1u);
 }
 
+TEST(Nodes, what_a_daemon_has_said_of_its_machine) {
+  Nodes nodes({"a", "b"}, std::nullopt);
+  EXPECT_EQ(nodes.addresses(1), "");
+  nodes.set_addresses(1, "10.0.0.2");
+  EXPECT_EQ(nodes.addresses(1), "10.0.0.2");
+  EXPECT_EQ(nodes.addresses(0), "");
+  EXPECT_FALSE(nodes.is_settled(1));
+  nodes.step(1, E::hello);
+  EXPECT_FALSE(nodes.is_settled(1));
+  nodes.step(1, E::contact_taken);
+  EXPECT_TRUE(nodes.is_settled(1));
+  nodes.step(0, E::lost);
+  EXPECT_TRUE(nodes.is_settled(0));
+}
+
 }  // namespace
 }  // namespace weft::cluster

@@ -3,6 +3,7 @@
 #include "tools/host/namespace.hpp"
 
 #include <gtest/gtest.h>
+#include <pmix.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -49,6 +50,41 @@ TEST_F(NamespaceTest, several_are_served_at_a_time) {
   const auto first = make("first"), second = make("second");
   EXPECT_TRUE(is_told(first, "PMIX_NAMESPACE=first"));
   EXPECT_TRUE(is_told(second, "PMIX_NAMESPACE=second"));
+}
+
+/// As a process on this node has it, without a question to another.
+std::string key_of_node(Rank rank, const char* key) {
+  pmix_proc_t proc;
+  PMIX_LOAD_PROCID(&proc, "job", number(rank));
+  pmix_info_t infos[2];
+  bool yes = true;
+  PMIX_INFO_LOAD(&infos[0], PMIX_OPTIONAL, &yes, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[1], PMIX_NODE_INFO, &yes, PMIX_BOOL);
+  pmix_value_t* value = nullptr;
+  const auto status = PMIx_Get(&proc, key, infos, 2, &value);
+  if (status != PMIX_SUCCESS) return PMIx_Error_string(status);
+  std::string text = value->type == PMIX_STRING ? value->data.string : "no text";
+  PMIX_VALUE_RELEASE(value);
+  return text;
+}
+
+TEST_F(NamespaceTest, keys_of_nodes_come_with_the_job_and_behind_it) {
+  auto map = two_ranks("job");
+  map.size = map.apps[0].ranks = 3;
+  map.node_names.emplace_back("there");
+  map.ranks_of_node.push_back({2});
+  map.node_keys = {{"net.port", {"7000", "8000"}}, {"net", {"ib"}}};
+  const Namespace job(*server, map, {Rank{0}, Rank{1}}, {});
+  EXPECT_EQ(key_of_node(Rank{0}, "net.port"), "7000");
+  EXPECT_EQ(key_of_node(Rank{2}, "net.port"), "8000");
+  EXPECT_EQ(key_of_node(Rank{2}, "net"), "ib");
+  EXPECT_EQ(key_of_node(Rank{2}, "net.address"), "PMIX_ERR_NOT_FOUND");
+  add_node_keys(map, {{"net.address", {"", "10.0.0.2"}}});
+  EXPECT_EQ(key_of_node(Rank{2}, "net.address"), "10.0.0.2");
+  EXPECT_EQ(key_of_node(Rank{0}, "net.address"), "PMIX_ERR_NOT_FOUND");
+  EXPECT_EQ(key_of_node(Rank{0}, "net.port"), "7000");
+  add_node_keys(map, {});
+  EXPECT_TRUE(is_told(job, "PMIX_NAMESPACE=job"));
 }
 
 TEST_F(NamespaceTest, a_name_is_that_of_one_at_a_time) {
