@@ -92,7 +92,7 @@ set_tests_properties(multiproc.weftrun.instant_on PROPERTIES LABELS multiproc TI
 
 add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/hosts_test.py)
 set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
-  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>")
+  ENVIRONMENT "${modules};WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;SPAWN_CLIENT=$<TARGET_FILE:spawn_client>;INSTANT_ON_CLIENT=$<TARGET_FILE:instant_on_client>")
 
 add_test(NAME multiproc.weftrun.outbound COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/outbound_test.py)
 set_tests_properties(multiproc.weftrun.outbound PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77

@@ -16,6 +16,7 @@ from weftrun_common import CLIENT, HOSTS_SCRIPT, WEFTRUN, finish, hosts, kill_qu
     read_lines, wait_until, with_variable
 
 SPAWN_CLIENT = os.environ["SPAWN_CLIENT"]
+INSTANT_ON_CLIENT = os.environ["INSTANT_ON_CLIENT"]
 SET = f"w{os.getpid()}h"
 HOSTS = [f"{SET}{number}" for number in range(3)]
 
@@ -154,6 +155,24 @@ class JobIsTraced(OverHosts):
         for rank in range(4):
             self.assertEqual(trace.calls(f"rank {rank}"), ["PMIx_Init", "PMIx_Fence"])
         wait_until(lambda: not any(lives(pid) for pid in pids.values()), "the end of all ranks")
+        self.nothing_is_left()
+
+
+class AddressesAreKnown(OverHosts):
+    def test_each_node_has_those_of_its_host(self):
+        expected = [sorted(hosts("run", host, "hostname", "-I").stdout.split()) for host in HOSTS]
+        self.assertEqual(len({tuple(addresses) for addresses in expected}), len(HOSTS), expected)
+        status, out, err = finish(self.start(INSTANT_ON_CLIENT, "keys", "weft.address"))
+        self.assertEqual((status, err), (0, b""))
+        lines = [line.split() for line in out.decode().splitlines()]
+        self.assertEqual(len(lines), 36)
+        for _, peer, host, addresses in lines:
+            self.assertEqual((host, sorted(addresses.split(","))), (HOSTS[int(peer) // 2], expected[int(peer) // 2]))
+        self.nothing_is_left()
+
+    def test_ranks_connect_by_them_without_an_exchange(self):
+        status, out, err = finish(self.start("--node-data", "net.port=7000", INSTANT_ON_CLIENT, "connect"))
+        self.assertEqual((status, out), (0, b"connected 6\n"), err)
         self.nothing_is_left()
 
 

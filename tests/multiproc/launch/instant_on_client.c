@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks whose addresses follow from a rule: a node's net.address, and its net.port with the number of a rank
-// on its node added. They read the rule of all others right after PMIx_Init: no Put, no Commit, no fence.
+// Ranks whose addresses follow from a rule: a node's net.address, else the first that its daemon has said
+// (weft.address), and its net.port with the number of a rank on its node added. They read the rule of all
+// others right after PMIx_Init: no Put, no Commit, no fence.
 //
 //   instant_on_client keys KEY...   prints "rank PEER HOST VALUE..." for each rank: what its node has of KEYs
 //   instant_on_client connect       connects with each other rank over TCP; rank 0 prints "connected N"
@@ -65,6 +66,11 @@ static uint32_t local_rank_of(uint32_t rank) {
 /// The rule.
 static struct sockaddr_in address_of(uint32_t rank) {
   char* address = text_of(rank, "net.address", true);
+  if (address[0] == '-') {
+    free(address);
+    address = text_of(rank, "weft.address", true);
+    address[strcspn(address, ",")] = '\0';
+  }
   char* port = text_of(rank, "net.port", true);
   struct sockaddr_in out = {.sin_family = AF_INET};
   out.sin_port = htons((uint16_t)(strtoul(port, NULL, 10) + local_rank_of(rank)));
