@@ -156,9 +156,10 @@ void read_line(std::string_view line, const std::string& where, Collector& hosts
     }
     auto& target = key == "slots" ? slots : most;
     if ((key != "slots" && key != "max_slots" && key != "max-slots") || equals == word.size())
-      refuse(where,
-             fmt::format("'{}' is unknown; after the name there can be slots=N, max_slots=N and data:KEY=VALUE",
-                         word));
+      refuse(
+          where,
+          fmt::format("'{}' is unknown; after the name there can be slots=N, max_slots=N and data:KEY=VALUE",
+                      word));
     if (target) refuse(where, fmt::format("'{}' is a second number for the same", word));
     target = slot_count(without_quotes(value), where);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/channel/node_keys.hpp"
 #include "tools/channel/protocol.hpp"
 #include "tools/channel/wire.hpp"
 #include "tools/job/app.hpp"
@@ -26,9 +27,9 @@ struct Launch {
   std::string distribution;          ///< which rank is on which node: encode(Distribution)
   std::vector<std::uint32_t> slots;  ///< of the nodes, by number; empty: not counted
   std::uint32_t all_slots =
-      0;                      ///< of the only machine, or of all virtual nodes; 0: there are several machines
-  std::vector<job::NodeKey> node_keys;  ///< once a key, whatever the number of nodes
-  std::uint32_t session = 0;            ///< PMIX_SESSION_ID
+      0;  ///< of the only machine, or of all virtual nodes; 0: there are several machines
+  std::vector<job::NodeKey> node_keys;   ///< each once, whatever the number of nodes
+  std::uint32_t session = 0;             ///< PMIX_SESSION_ID
   std::uint32_t universe = 0;            ///< slots of all nodes that jobs of the run may go to
   std::vector<job::App> apps;            ///< without their settings
   std::string launch_info;               ///< for the PMIx server of each node: host::take_launch_info()

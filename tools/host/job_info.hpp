@@ -43,8 +43,8 @@ struct JobMap {
   std::uint32_t node = 0;                                 ///< the number of this node
   std::vector<std::uint32_t> slots;                       ///< by node number; empty: not counted
   std::vector<job::NodeKey> node_keys;
-  std::uint32_t session = 0;                              ///< PMIX_SESSION_ID; 0: this process's pid
-  std::uint32_t universe = 0;                             ///< slots for all jobs of the run
+  std::uint32_t session = 0;   ///< PMIX_SESSION_ID; 0: this process's pid
+  std::uint32_t universe = 0;  ///< slots for all jobs of the run
 
   std::size_t app_of(job::Rank rank) const noexcept;
   job::Rank first_rank_of(std::size_t app) const noexcept;

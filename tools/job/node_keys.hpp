@@ -33,7 +33,8 @@ struct NodeKey {
   static constexpr const char* address = "weft.address";
 
   std::string key;
-  std::vector<std::string> values;  ///< by node number, or a single one: of all nodes. Empty: the node has none
+  /// By node number, or a single one: of all nodes. Empty: the node has none.
+  std::vector<std::string> values;
 
   /// Empty: the node has none.
   std::string_view value_of(std::uint32_t node) const noexcept {
@@ -41,21 +42,11 @@ struct NodeKey {
     return node < values.size() ? std::string_view(values[node]) : std::string_view();
   }
 };
-inline bool is_valid(const NodeKey& node_key) noexcept {
-  return !node_key.key.empty() && node_key.key.size() <= NodeKey::longest_key && !node_key.values.empty() &&
-         std::all_of(node_key.values.begin(), node_key.values.end(),
-                     [](const auto& value) { return value.size() <= NodeKey::longest_value; });
-}
-template <class Archive>
-void fields(Archive& archive, NodeKey& node_key) {
-  archive(node_key.key);
-  archive(node_key.values);
-}
 
 /// values: by node number.
 inline NodeKey node_key(std::string key, std::vector<std::string> values) {
-  const bool are_same = std::all_of(values.begin(), values.end(),
-                                    [&](const auto& value) { return value == values.front(); });
+  const bool are_same =
+      std::all_of(values.begin(), values.end(), [&](const auto& value) { return value == values.front(); });
   if (are_same && !values.empty()) values.resize(1);
   return {std::move(key), std::move(values)};
 }

@@ -163,8 +163,8 @@ void Daemon::beat() {
 }
 
 void Daemon::send_hello() {
-  hellos_->add({{self_.number, release_, self_.host, channel_->contact(), ::getpid(),
-                 allocation::own_addresses()}});
+  hellos_->add(
+      {{self_.number, release_, self_.host, channel_->contact(), ::getpid(), allocation::own_addresses()}});
 }
 
 /// Of a daemon that this one has started: of its own, and of those below it.

@@ -113,10 +113,9 @@ void JobHere::start_ranks(channel::report::Started& report) {
       launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
   const placement::RankTable table(distribution);
   const bool is_of_map = place_.node.number() < table.nodes() || !launch.late_host.empty();
-  const bool are_keys_of_map =
-      std::all_of(launch.node_keys.begin(), launch.node_keys.end(), [&](const auto& key) {
-        return key.values.size() == 1 || key.values.size() == table.nodes();
-      });
+  const bool are_keys_of_map = std::all_of(
+      launch.node_keys.begin(), launch.node_keys.end(),
+      [&](const auto& key) { return key.values.size() == 1 || key.values.size() == table.nodes(); });
   if (launch.hosts.size() != table.nodes() || !is_of_map || !are_keys_of_map || launch.apps.empty())
     throw Stop(exit_status::own_failure, messages::damaged_order());
   change_directory(launch.directory);

@@ -150,9 +150,11 @@ class Prediction {
     order.apps.emplace_back().argv = {"./a.out"};
     order.distribution = fmt::format("{};slot@0:{}x{}", job_.nodes, job_.nodes, job_.ranks_a_node);
     order.environment.emplace_back(environment_bytes, 'e');
+    auto& addresses = order.node_keys.emplace_back(job::NodeKey{job::NodeKey::address, {}}).values;
     for (std::uint32_t node = 0; node < job_.nodes; ++node) {
       order.hosts.push_back(fmt::format("nid{:06}", node));
       order.slots.push_back(job_.ranks_a_node);
+      addresses.push_back(fmt::format("10.{}.{}.{}", node >> 16U, node >> 8U & 255U, node & 255U));
     }
     const auto bytes = channel::encode(order).size();
     add_collective(out, "the message, down a tree",

@@ -237,7 +237,8 @@ std::vector<NodeNow> RunningJobs::nodes_now() const {
 std::vector<std::uint32_t> RunningJobs::awaited_in(const Plan& plan) const {
   std::vector<std::uint32_t> out;
   for (const auto node : plan.distribution.nodes_with_ranks())
-    if (cluster_ != nullptr && node != place_.plan.own && !cluster_->nodes().is_settled(node)) out.push_back(node);
+    if (cluster_ != nullptr && node != place_.plan.own && !cluster_->nodes().is_settled(node))
+      out.push_back(node);
   return out;
 }
 

@@ -19,8 +19,8 @@ namespace weft::weftrun {
 struct PlannedNode {
   std::string name;
   std::uint32_t slots = 1;
-  bool here = false;       ///< this machine itself, no virtual node: weftrun serves it
-  job::KeyValues keys{};   ///< its own, which go before those of all nodes
+  bool here = false;      ///< this machine itself, no virtual node: weftrun serves it
+  job::KeyValues keys{};  ///< its own, which go before those of all nodes
 };
 
 struct Plan {

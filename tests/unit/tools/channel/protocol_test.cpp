@@ -189,6 +189,44 @@ TEST(Protocol, keys_of_nodes_have_bounds) {
   EXPECT_FALSE(is_read({"k", {}}));
 }
 
+TEST(Protocol, values_of_nodes_that_begin_alike_are_short) {
+  auto launch = a_launch();
+  launch.node_keys.clear();
+  const auto without = encode(launch).size();
+  job::NodeKey key{"weft.address", {}};
+  for (int node = 0; node < 10'000; ++node)
+    key.values.push_back("10.1." + std::to_string(node / 250) + "." + std::to_string(node % 250 + 1));
+  key.values.push_back("");
+  key.values.push_back(std::string(job::NodeKey::longest_value, 'v'));
+  key.values.push_back(key.values.back());
+  key.values.push_back("v");
+  launch.node_keys = {key};
+  const auto bytes = encode(launch);
+  EXPECT_LT(bytes.size() - without, 10'000U * 6 + 3 * job::NodeKey::longest_value);
+  const auto read = decode<order::Launch>(bytes);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->node_keys.at(0).values, key.values);
+}
+
+TEST(Protocol, a_value_shares_no_more_than_there_was_before_it) {
+  base::Writer out;
+  out.text("k");
+  out.u32(2);
+  out.u8(0), out.u16(1), out.raw(as_bytes(std::string_view("a")));
+  const auto first = out.size();
+  for (const std::uint8_t shared : {1, 2}) {
+    out.truncate(first);
+    out.u8(shared), out.u16(1), out.raw(as_bytes(std::string_view("b")));
+    base::Reader in(out.view());
+    job::NodeKey key;
+    in(key);
+    EXPECT_EQ(in.done(), shared == 1);
+    if (shared == 1) {
+      EXPECT_EQ(key.values, (std::vector<std::string>{"a", "ab"}));
+    }
+  }
+}
+
 TEST(Protocol, a_daemon_says_the_addresses_of_its_machine) {
   const auto read = [](std::size_t bytes) {
     const report::Hello hello{{{3, "0.1.0", "a", "contact", 17, std::string(bytes, '1')}}};
@@ -207,10 +245,10 @@ TEST(Protocol, keys_of_nodes_add_nothing_to_a_job_that_has_none) {
   launch.hosts.resize(1000), launch.node_keys = {{"net", {"ib"}}};
   const auto of_all = encode(launch).size();
   launch.node_keys.clear();
-  EXPECT_EQ(of_all - encode(launch).size(), 4U + 3U + 4U + 4U + 2U) << "one value, whatever the nodes are";
+  EXPECT_EQ(of_all - encode(launch).size(), 4U + 3U + 4U + 3U + 2U) << "one value, whatever the nodes are";
   auto bare = a_launch();
   bare.node_keys = {{"net", {"ib"}}};
-  EXPECT_EQ(encode(bare).size() - without, 17U);
+  EXPECT_EQ(encode(bare).size() - without, 16U);
 }
 
 TEST(Protocol, a_place_names_a_stack_that_is_there) {

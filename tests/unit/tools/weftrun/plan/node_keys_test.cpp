@@ -64,8 +64,8 @@ TEST_F(NodeKeysTest, go_with_their_node_wherever_it_is_placed) {
 }
 
 TEST_F(NodeKeysTest, are_in_the_order_of_the_job_and_of_those_that_it_spawns) {
-  const auto options = options_of("a slots=1 data:port=1\nb slots=2 data:port=2\n",
-                                  {"-n", "1", "--node-data", "net=ib"});
+  const auto options =
+      options_of("a slots=1 data:port=1\nb slots=2 data:port=2\n", {"-n", "1", "--node-data", "net=ib"});
   const auto plan = make_plan(options, plan_context());
   ASSERT_EQ(plan.spares.size(), 1U);
   const placement::RankTable table(plan.distribution);
@@ -98,8 +98,8 @@ TEST_F(NodeKeysTest, have_a_bound_for_all_nodes_together) {
   const auto words_of = [](int keys) {
     Words words;
     for (int i = 0; i < keys; ++i)
-      words.insert(words.end(),
-                   {"--node-data", fmt::format("{:04}={}", i, std::string(job::NodeKey::longest_value, 'v'))});
+      words.insert(words.end(), {"--node-data",
+                                 fmt::format("{:04}={}", i, std::string(job::NodeKey::longest_value, 'v'))});
     return words;
   };
   std::string lines;

@@ -59,7 +59,9 @@ TEST(SpawnPlan, nodes_that_a_call_names_in_files_and_adds) {
   request.programs[0].words = {"--hostfile", file};
   const auto options = spawn_options(request, {run.options, run.plan}, {});
   std::filesystem::remove(file);
-  EXPECT_EQ(options.added_hosts, (allocation::Hosts{{"c", 3}, {"b", 2}, {"fd00::7", 4, job::most_ranks_a_node, false, {{"rack", "7"}}}}));
+  EXPECT_EQ(options.added_hosts,
+            (allocation::Hosts{
+                {"c", 3}, {"b", 2}, {"fd00::7", 4, job::most_ranks_a_node, false, {{"rack", "7"}}}}));
   EXPECT_EQ(options.own_hosts, (std::vector<Words>{{"b", "fd00::7"}}));
   const auto is_here = [](const std::string&) { return false; };
   add_nodes(
