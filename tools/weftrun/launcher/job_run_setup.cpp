@@ -148,13 +148,13 @@ void JobRun::start(bool needs_contacts) {
   if (!is_starting()) return;
   const auto servers = needs_contacts ? host::Servers::included : host::Servers::left_out;
   launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, servers);
-  // The daemons have said hello by now; this node has registered the job before they were started.
-  launch_.node_keys.push_back(addresses());
-  if (local_ != nullptr) host::add_node_keys(local_->map(), {launch_.node_keys.back()});
+  launch_.node_keys.push_back(addresses());  // the daemons have said hello by now
   if (auto* const account = this->account()) account->order_goes_out();
   if (auto* const trace = this->trace()) trace->order_goes_out();
   cluster_->launch(*far_, launch_, [this] {
     job_.launched();
+    // This node has registered the job before daemons were started; the order does not wait for the rest.
+    if (local_ != nullptr) host::add_node_keys(local_->map(), {launch_.node_keys.back()});
     if (has_ranks_here()) start_own_ranks();
   });
   if (auto* const account = this->account()) account->order_bytes(far_->orders().launch_bytes());
