@@ -15,8 +15,8 @@ namespace weft::simulation {
 struct ServerCost {
   sim::Time message = 0;    ///< ns
   double byte = 0;          ///< ns
-  /// ns until a process that has something to do comes to a core, where more of them than there are cores look
-  /// for something to do: of a server for each message and for the begin, of a rank for the end.
+  /// ns until a process that has something to do comes to a core, where more of them than there are cores
+  /// look for something to do: of a server for each message and for the begin, of a rank for the end.
   sim::Time turn = 0;
   std::uint32_t cores = 0;  ///< that the servers of all nodes share; 0: each server has one to itself
 

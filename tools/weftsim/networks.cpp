@@ -77,10 +77,10 @@ constexpr std::array table{
             .gap = {0, "assumed: as the overhead"},
             .gap_per_byte = {0, "assumed: the copy is the processor's"},
             .read = {0, "transport tcp has no RDMA: the other server is asked"},
-            .server_message = {11700, fitted},
-            .server_byte = {5.6, fitted},
+            .server_message = {0, fitted},
+            .server_byte = {2.0, fitted},
             .cores = {2, "the machine has two, which all hosts share"},
-            .turn = {40000, fitted}},
+            .turn = {39000, fitted}},
 };
 
 constexpr NodeFigures every_node{
