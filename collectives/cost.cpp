@@ -27,12 +27,10 @@ class Hops {
         work_byte_(costs.work_kib / 1024.0) {}
 
   /// A message of so many bytes, while each member sends one and receives one.
-  double one(double bytes) const noexcept { return several(1, bytes); }
+  double one(double bytes) const noexcept { return until_last(1, bytes, 2 * work_byte_); }
   /// Several of one member at once, or to one, until the last has come and been worked at.
   double several(double messages, double bytes) const noexcept {
-    const auto first = std::min(bytes, piece), rest = messages * bytes - first;
-    const auto a_byte = std::max(2 * work_byte_, wire_byte_);
-    return latency_ + (messages + 1) * message_ + (wire_byte_ + 2 * work_byte_) * first + a_byte * rest;
+    return until_last(messages, bytes, work_byte_);
   }
   /// Short ones: each member sends and receives so many.
   double at_once(double messages) const noexcept {
@@ -44,6 +42,13 @@ class Hops {
   }
 
  private:
+  /// work_byte: of the one that works most.
+  double until_last(double messages, double bytes, double work_byte) const noexcept {
+    const auto first = std::min(bytes, piece), rest = messages * bytes - first;
+    const auto a_byte = std::max(work_byte, wire_byte_);
+    return latency_ + (messages + 1) * message_ + (wire_byte_ + 2 * work_byte_) * first + a_byte * rest;
+  }
+
   double latency_, message_, wire_byte_, work_byte_;
 };
 

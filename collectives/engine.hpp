@@ -81,8 +81,6 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  const Options& options() const noexcept { return options_; }
-
   /// done: in progress(), once. members: ascending, each known to the mesh, this node among them. after_loss:
   /// what this node asks for. Errors: invalid (members not ascending, or without this node; a barrier with a
   /// contribution), canceled after close().

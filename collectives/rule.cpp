@@ -17,14 +17,15 @@ constexpr std::array of_exchanges{Choice{A::bruck, 1, 1}, Choice{A::ring, 1, 1},
 /// The usual one where servers share processors: of what costs the same, the one that wakes the fewest is the
 /// fastest there.
 constexpr Choice fewest_messages{A::tree, 16, 1};
-constexpr double worth_it = 0.9;
+constexpr double worth_it = 0.9, worth_it_there = 0.7;
 
-/// The usual one, unless another one has a tenth less. weight(choice): what it costs.
+/// The usual one, unless another one has so much less. weight(choice): what it costs.
 template <class Weight>
 Choice least(std::span<const Choice> choices, std::uint32_t n, const Costs& costs, Weight&& weight) noexcept {
   if (n <= 2) return choices.front();  // all are one message each way
-  auto best = costs.cores == 0 ? choices.front() : fewest_messages;
-  auto least = worth_it * weight(best);
+  const bool is_shared = costs.cores != 0;
+  auto best = is_shared ? fewest_messages : choices.front();
+  auto least = (is_shared ? worth_it_there : worth_it) * weight(best);
   for (const auto& choice : choices)
     if (const auto cost = weight(choice); cost < least) {
       best = choice;

@@ -160,7 +160,7 @@ bool Node::round() {
 }
 
 Loop::TimePoint Node::deadline() const noexcept {
-  return std::min(loop_.next().value_or(Loop::TimePoint::max()), cluster_.pace().deadline());
+  return std::min(loop_.next().value_or(Loop::TimePoint::max()), pace_of(cluster_).deadline());
 }
 
 void Node::on_frame(const server::ConnectionRef& from, link::Frame frame) {

@@ -68,12 +68,8 @@ class Client {
   const store::TraceLog& trace() const noexcept { return job_.control.trace; }
 
   Outputs& outputs() noexcept { return outputs_; }
-  /// The connection to the server, whose thread is the library's.
-  Connection& connection() noexcept { return *connection_; }
-  /// Null: a singleton.
-  std::shared_ptr<Connection> server_connection() const noexcept {
-    return singleton_ ? nullptr : connection_;
-  }
+  /// The connection, whose thread is the library's; of a singleton one to no server.
+  const std::shared_ptr<Connection>& connection() noexcept { return connection_; }
 
  private:
   Client() = default;

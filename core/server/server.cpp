@@ -211,7 +211,7 @@ void Server::run() {
       if (is_busy || has_introduced) continue;
       rounds_->answer_doorbells(false);
       rounds_->drain_notices();
-      if (cluster_.pace().sleep() && launch_->sleep()) io_.run_one();
+      if (pace_of(cluster_).sleep() && launch_->sleep()) io_.run_one();
       rounds_->answer_doorbells(true);
     }
     if (by_calls_) return;

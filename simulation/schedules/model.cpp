@@ -16,7 +16,7 @@ collectives::Costs model_of(const Costs& costs) noexcept {
   collectives::Costs out;
   out.source = collectives::Costs::Source::measured;
   out.cores = costs.server.cores;
-  out.latency = ns(static_cast<double>(costs.message.latency));
+  out.latency = ns(static_cast<double>(costs.message.latency + costs.server.turn));
   // A sender goes on when both the processor and the card can take the next one.
   out.message =
       ns(static_cast<double>(std::max(costs.message.overhead, costs.message.gap) + costs.server.message));

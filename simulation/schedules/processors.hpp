@@ -15,10 +15,12 @@ namespace weft::simulation {
 struct ServerCost {
   sim::Time message = 0;    ///< ns
   double byte = 0;          ///< ns
-  sim::Time local = 0;      ///< ns, at its own node, half of it before its part begins, half after the end
+  /// ns until a process that has something to do comes to a core, where more of them than there are cores
+  /// look for something to do: of a server for each message and for the begin, of a rank for the end.
+  sim::Time turn = 0;
   std::uint32_t cores = 0;  ///< that the servers of all nodes share; 0: each server has one to itself
 
-  bool is_free() const noexcept { return message == 0 && byte == 0; }
+  bool is_free() const noexcept { return message == 0 && byte == 0 && turn == 0; }
   sim::Time of(std::uint64_t messages, std::uint64_t bytes) const noexcept {
     return message * static_cast<sim::Time>(messages) +
            static_cast<sim::Time>(byte * static_cast<double>(bytes));

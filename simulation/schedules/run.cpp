@@ -111,8 +111,8 @@ class Runner {
 
   void prepare(Event event) {
     event.kind = Event::Kind::prepared;
-    if (costs_.server.local == 0) return handle(event);
-    event.at = processors_.work(event.to, now_, costs_.server.local / 2);
+    if (costs_.server.turn == 0) return handle(event);
+    event.at = now_ + costs_.server.turn;
     push(event);
   }
 
@@ -120,8 +120,9 @@ class Runner {
   void occupy(Event event) {
     const Pieces pieces(table_.send(event.from, event.from_step, event.which).bytes, costs_.max_message);
     const auto length = costs_.server.of(pieces.count, pieces.bytes());
-    const auto ends = processors_.work(event.to, event.first_piece, length);
-    event.at = std::max(ends, event.at + costs_.server.of(1, pieces.last));
+    const auto turn = costs_.server.turn;
+    const auto ends = processors_.work(event.to, event.first_piece + turn, length);
+    event.at = std::max(ends, event.at + turn + costs_.server.of(1, pieces.last));
     event.kind = Event::Kind::handled;
     push(event);
   }
@@ -187,7 +188,7 @@ class Runner {
       releases_.add(member, state.step, now_, member, state.step);
       ++state.step;
     }
-    state.ended = costs_.server.local == 0 ? now_ : processors_.work(member, now_, costs_.server.local / 2);
+    state.ended = now_ + costs_.server.turn;
   }
 
   void send(Member member, StepNumber step) {

@@ -163,10 +163,10 @@ bool Cluster::waits_for(std::uint32_t node) const {
   if (nodes_.is_lost(node)) return false;
   std::size_t jobs = 0, settled = 0, starting = 0;
   for (const auto& job : jobs_) {
-    if (!job->has_ranks_on(node)) continue;
-    ++jobs;
-    settled += job->has_settled(node) ? 1 : 0;
-    starting += job->is_launched() && !job->has_started(node) && !job->has_settled(node) ? 1 : 0;
+    const auto state = job->state_on(node);
+    jobs += state != FarRanks::State::without_ranks ? 1 : 0;
+    settled += state == FarRanks::State::settled ? 1 : 0;
+    starting += state == FarRanks::State::starting ? 1 : 0;
   }
   const bool is_of_no_use = jobs != 0 && settled == jobs;  // what was to run there was canceled
   return starting != 0 || (nodes_.state(node) == NodeState::starting && !is_of_no_use);
@@ -393,7 +393,8 @@ void Cluster::tell_if_connected() {
 void Cluster::on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer) {
   if (!nodes_.is_daemon(peer.node) || is_leaving_) return;
   const bool ends_a_job = std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
-    return job->has_ranks_on(peer.node) && !job->continues() && !job->has_settled(peer.node);
+    const auto state = job->state_on(peer.node);
+    return state != FarRanks::State::without_ranks && state != FarRanks::State::settled && !job->continues();
   });
   if (!ends_a_job) return;
   mark_lost({peer.node}, [&](std::string_view consequence) {
@@ -409,7 +410,8 @@ void Cluster::mark_lost(std::vector<std::uint32_t> nodes, const FarRanks::LineOf
   if (nodes.empty()) return;
   for (const auto& job : jobs_) job->lose(nodes, line_of);
   const bool is_spare = std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
-    return std::any_of(nodes.begin(), nodes.end(), [&](auto node) { return job->has_ranks_on(node); });
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](auto node) { return job->state_on(node) != FarRanks::State::without_ranks; });
   });
   if (is_spare && !is_leaving_) watcher_.on_unused_node_lost(line_of(messages::no_job_is_touched));
   tell_if_connected();

@@ -262,6 +262,13 @@ void FarRanks::on_started(std::uint32_t from, const channel::report::Started& st
     for (auto& [output, written] : early.mapped()) watcher_.on_output(std::move(output), std::move(written));
 }
 
+FarRanks::State FarRanks::state_on(std::uint32_t node) const {
+  if (!has_ranks_on(node)) return State::without_ranks;
+  if (nodes_here_[node].is_settled) return State::settled;
+  if (nodes_here_[node].is_started) return State::started;
+  return is_launched_ ? State::starting : State::planned;
+}
+
 void FarRanks::settle(std::uint32_t node) {
   if (!has_ranks_on(node)) return;
   if (std::exchange(nodes_here_[node].is_settled, true)) return;

@@ -90,11 +90,11 @@ class FarRanks {
   bool is_canceled() const noexcept { return is_canceled_; }
   bool is_launched() const noexcept { return is_launched_; }
   std::size_t started() const noexcept { return started_; }  ///< nodes
-  bool has_started(std::uint32_t node) const { return nodes_here_[node].is_started; }
-  bool has_settled(std::uint32_t node) const { return nodes_here_[node].is_settled; }
+  /// How far the job has come on a node.
+  enum class State : std::uint8_t { without_ranks, planned, starting, started, settled };
+  State state_on(std::uint32_t node) const;
   /// Once it is launched: all nodes know it that are to know it, or are lost.
   bool is_known_everywhere() const noexcept { return unaware_.empty(); }
-  bool has_ranks_on(std::uint32_t node) const { return !job_.table.ranks_on(node).empty(); }
   bool continues() const noexcept { return job_.continues; }
   /// The hosts of daemons that have not said that their ranks have ended.
   std::vector<std::string> unsettled() const;
@@ -110,6 +110,7 @@ class FarRanks {
   void lose(const std::vector<std::uint32_t>& nodes, const LineOf& line_of);
 
  private:
+  bool has_ranks_on(std::uint32_t node) const { return !job_.table.ranks_on(node).empty(); }
   struct NodeHere {
     bool is_started = false, is_settled = false;
   };

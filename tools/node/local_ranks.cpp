@@ -388,7 +388,7 @@ void LocalRanks::tell_settled() {
 // The server's answers come on a thread of the library, perhaps when this object is gone.
 
 void LocalRanks::ask_for_account(std::function<void()> then) {
-  if (!accounts()) return then();
+  if (!map_.accounts) return then();
   ask_server_start(map_.nspace, [this, &loop = loop_, weak = std::weak_ptr(is_here_),
                                  then = std::move(then)](const ServerStart& said) {
     asio::post(loop, [this, weak, then, said] {

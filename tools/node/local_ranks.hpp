@@ -102,7 +102,6 @@ class LocalRanks {
   std::vector<std::string> bindings() const;  ///< a line for each rank
   /// How long the start took here; with what ranks did once settled() has come, where the order asks for it.
   const job::NodeStart& start_times() const noexcept { return start_times_; }
-  bool accounts() const noexcept { return map_.accounts; }
   /// The calls of the ranks, once settled() has come, where the order asks for them; else nothing.
   const std::optional<job::NodeTrace>& trace() const noexcept { return trace_; }
   /// Another PMIx library that was opened on this node while ranks ran; empty: none.

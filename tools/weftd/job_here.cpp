@@ -206,7 +206,7 @@ void JobHere::tell_ends() {
 void JobHere::tell_settled() {
   if (!place_.has_launcher) return;
   channel::report::Settled settled{nspace_, ranks_.other_pmix()};
-  if (ranks_.accounts()) settled.start = ranks_.start_times();
+  if (ranks_.map().accounts) settled.start = ranks_.start_times();
   settled.trace = ranks_.trace();
   report(settled, settled.trace ? Way::straight : Way::by_the_tree);  // traces are long
 }

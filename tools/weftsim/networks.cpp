@@ -19,7 +19,7 @@ constexpr Figure one_processor_each{0, "assumed: a processor of its own for the 
 constexpr std::string_view fitted =
     "measured: fitted from 2 and 4 hosts (scripts/compare_prediction); runs differ "
     "(docs/scale/simulation.md)";
-constexpr Figure apart{0, "assumed: arrival and hand-off of a node are apart, below"};
+constexpr Figure no_turns{0, "assumed: as the processor"};
 
 constexpr std::array table{
     Network{.name = "slingshot",
@@ -34,7 +34,7 @@ constexpr std::array table{
             .server_message = {375, sealed_message},
             .server_byte = {1.0, sealed_byte},
             .cores = one_processor_each,
-            .local = apart},
+            .turn = no_turns},
     Network{.name = "ndr",
             .title = "InfiniBand NDR, 400 Gb/s",
             .latency = {630,
@@ -47,7 +47,7 @@ constexpr std::array table{
             .server_message = {375, sealed_message},
             .server_byte = {1.0, sealed_byte},
             .cores = one_processor_each,
-            .local = apart},
+            .turn = no_turns},
     Network{.name = "efa",
             .title = "EFA, 100 Gb/s",
             .latency = {14000, "assumed: in the middle of the 10 to 20 us one way that users report"},
@@ -58,7 +58,7 @@ constexpr std::array table{
             .server_message = {375, sealed_message},
             .server_byte = {1.0, sealed_byte},
             .cores = one_processor_each,
-            .local = apart},
+            .turn = no_turns},
     Network{.name = "10gbe",
             .title = "10 Gb/s Ethernet, TCP of the kernel",
             .latency = {10000, "assumed: two interrupts and a switch"},
@@ -69,7 +69,7 @@ constexpr std::array table{
             .server_message = {800, "measured: a TLS record of 1 KiB at each end (docs/fabrics.md)"},
             .server_byte = {0.4, "measured: AES-256-GCM at 2.1 to 2.9 GB/s (docs/fabrics.md)"},
             .cores = one_processor_each,
-            .local = apart},
+            .turn = no_turns},
     Network{.name = "here",
             .title = "pretend hosts on one machine of two cores (scripts/hosts), transport tcp",
             .latency = {5000, "measured: 4.7 us one way over a veth, both ends looking"},
@@ -77,10 +77,10 @@ constexpr std::array table{
             .gap = {0, "assumed: as the overhead"},
             .gap_per_byte = {0, "assumed: the copy is the processor's"},
             .read = {0, "transport tcp has no RDMA: the other server is asked"},
-            .server_message = {11700, fitted},
-            .server_byte = {5.6, fitted},
+            .server_message = {0, fitted},
+            .server_byte = {2.0, fitted},
             .cores = {2, "the machine has two, which all hosts share"},
-            .local = {277000, fitted}},
+            .turn = {39000, fitted}},
 };
 
 constexpr NodeFigures every_node{
@@ -95,6 +95,12 @@ constexpr NodeFigures every_node{
     .card_bytes = {16, "docs/design/segment.md"},
     .server_bytes = {8 << 20, "measured: a daemon before any card"},
 };
+
+/// Those that look for something to do take turns at the cores.
+double turn_of(const Network& network, std::uint64_t processes) {
+  const auto cores = network.cores.value, all = static_cast<double>(processes);
+  return cores == 0 || all <= cores ? 0 : network.turn.value * (all - cores) / cores;
+}
 
 }  // namespace
 
@@ -112,14 +118,16 @@ const NodeFigures& node_figures() noexcept {
   return every_node;
 }
 
-simulation::Costs costs_of(const Network& network, bool wires_only) {
+simulation::Costs costs_of(const Network& network, std::uint64_t processes, bool wires_only) {
   const auto time = [](const Figure& figure) { return static_cast<Time>(std::llround(figure.value)); };
   simulation::Costs out;
   out.message = {time(network.latency), time(network.overhead), time(network.gap),
                  network.gap_per_byte.value};
   if (!wires_only)
-    out.server = {time(network.server_message), network.server_byte.value, time(network.local),
-                  static_cast<std::uint32_t>(network.cores.value)};
+    out.server = {.message = time(network.server_message),
+                  .byte = network.server_byte.value,
+                  .turn = static_cast<Time>(std::llround(turn_of(network, processes))),
+                  .cores = static_cast<std::uint32_t>(network.cores.value)};
   return out;
 }
 
@@ -132,7 +140,7 @@ std::vector<NamedFigure> figures_of(Network& of) {
           {"server_message", "server, a message, an end", "ns", &of.server_message},
           {"server_byte", "server, a byte, an end", "ns", &of.server_byte},
           {"cores", "cores that all nodes share", "", &of.cores},
-          {"local", "of these, at each node itself", "ns", &of.local}};
+          {"turn", "turn of a process at these", "ns", &of.turn}};
 }
 
 std::vector<NamedFigure> figures_of(NodeFigures& of) {

@@ -25,7 +25,7 @@ struct Network {
   Figure read;                         ///< ns of an RDMA read of a card; 0: the other server is asked
   Figure server_message, server_byte;  ///< ns of a server's processor for a message and a byte, at each end
   Figure cores;                        ///< that the servers of all nodes share; 0: each has its own
-  Figure local;                        ///< ns of these cores that an operation takes at each node itself
+  Figure turn;                         ///< ns that a process which looks for work keeps one of these cores
 };
 
 /// What a node costs by itself, on every network.
@@ -45,8 +45,8 @@ std::span<const Network> networks() noexcept;
 const Network* network_of(std::string_view name) noexcept;
 const NodeFigures& node_figures() noexcept;
 
-/// wires_only: no processor takes any time.
-simulation::Costs costs_of(const Network& network, bool wires_only);
+/// processes: of all nodes, servers and ranks. wires_only: no processor takes any time.
+simulation::Costs costs_of(const Network& network, std::uint64_t processes, bool wires_only);
 
 /// One of the figures by the name that it has on the command line; all of them: figures_of().
 struct NamedFigure {

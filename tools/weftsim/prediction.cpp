@@ -40,7 +40,7 @@ class Prediction {
  public:
   explicit Prediction(const Job& job)
       : job_(job),
-        costs_(costs_of(job.network, job.wires_only)),
+        costs_(costs_of(job.network, job.ranks() + job.nodes, job.wires_only)),
         node_(job.node),
         rule_(job.collective, simulation::model_of(costs_)) {}
 
@@ -76,8 +76,8 @@ class Prediction {
     if (is_local_shared()) return;
     add(to, "release of the node's ranks", job_.nodes > 1 ? local(node_.hand_off) : 0);
   }
-  /// It is part of what the collective takes of the cores that all nodes share.
-  bool is_local_shared() const { return costs_.server.local != 0 && job_.nodes > 1; }
+  /// The collective has it: turns at the cores that all nodes share.
+  bool is_local_shared() const { return costs_.server.turn != 0 && job_.nodes > 1; }
 
   std::vector<Time> begins() const {
     std::vector<Time> out;

@@ -30,9 +30,10 @@ constexpr nanoseconds longest = std::chrono::seconds(120);  // of virtual time, 
 constexpr std::uint64_t descriptors_of_server = 12, descriptors_of_rank = 2;
 
 World::Shape shape_of(const Job& job) {
-  const auto costs = costs_of(job.network, job.wires_only);
+  const auto costs = costs_of(job.network, job.ranks() + job.nodes, job.wires_only);
   auto message = costs.message;
   message.overhead += costs.server.message;
+  message.latency += costs.server.turn;
   message.gap = std::max(message.gap, message.overhead);
   auto get = costs.message;
   get.latency = std::max<Time>(static_cast<Time>(job.network.read.value) / 2, get.latency);

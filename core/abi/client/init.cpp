@@ -89,7 +89,7 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
       status = started->status;
       const bool is_asked = weft::data::is_set(info, ninfo, PMIX_DEBUG_STOP_IN_INIT);
       if (const auto held = started->client->stop_for_debugger(is_asked); held != PMIX_SUCCESS) return held;
-      if (weft::abi::says_external_progress(info, ninfo)) started->client->connection().stop_thread(false);
+      if (weft::abi::says_external_progress(info, ninfo)) started->client->connection()->stop_thread(false);
       roles().set_client(std::move(started->client));
       begin_trace(*roles().client(), begun, status);
     }

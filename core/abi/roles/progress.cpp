@@ -26,7 +26,7 @@ bool is_in_callback() {
   auto* const client = roles().client();
   auto* const tool = roles().tool();
   return (server != nullptr && server->on_loop()) ||
-         (client != nullptr && client->connection().on_thread()) || (tool != nullptr && tool->on_thread());
+         (client != nullptr && client->connection()->on_thread()) || (tool != nullptr && tool->on_thread());
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ bool says_external_progress(const pmix_info_t* infos, std::size_t ninfo) noexcep
 void PMIx_Progress(void) {
   (void)guarded_status([]() -> pmix_status_t {
     if (auto* server = roles().server()) server->progress();
-    if (auto* client = roles().client()) client->connection().progress();
+    if (auto* client = roles().client()) client->connection()->progress();
     if (auto* tool = roles().tool()) tool->servers().progress();
     return PMIX_SUCCESS;
   });
@@ -66,7 +66,7 @@ void PMIx_Progress_thread_stop(const pmix_info_t info[], size_t ninfo) {
     std::optional<weft::abi::Roles::Changing> changing;
     if (!weft::abi::is_in_callback()) changing.emplace(roles());
     if (auto* server = roles().server()) server->stop_thread(flushes);
-    if (auto* client = roles().client()) client->connection().stop_thread(flushes);
+    if (auto* client = roles().client()) client->connection()->stop_thread(flushes);
     if (auto* tool = roles().tool()) tool->servers().stop_thread(flushes);
     return PMIX_SUCCESS;
   });

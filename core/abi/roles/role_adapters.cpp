@@ -57,7 +57,7 @@ void ClientRole::query(link::Query query, Answered done) {
 
 std::shared_ptr<client::Connection> ClientRole::server_connection(pmix_status_t& why_not) {
   why_not = PMIX_ERR_UNREACH;
-  return client_.server_connection();
+  return client_.singleton() ? nullptr : client_.connection();
 }
 
 // ---- server

@@ -10,10 +10,10 @@ class ClientRole final : public Role {
  public:
   explicit ClientRole(client::Client& client) noexcept : client_(client) {}
   const pmix_proc_t& self() const noexcept override { return client_.self(); }
-  void run_later(std::function<void()> task) override { client_.connection().run_later(std::move(task)); }
-  bool on_thread() const noexcept override { return client_.connection().on_thread(); }
+  void run_later(std::function<void()> task) override { client_.connection()->run_later(std::move(task)); }
+  bool on_thread() const noexcept override { return client_.connection()->on_thread(); }
   pmix_status_t await(const std::function<void(Done)>& start) override {
-    return client_.connection().await_status(start);
+    return client_.connection()->await_status(start);
   }
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key,
                                const pmix_value_t& value) override;

@@ -196,7 +196,7 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Until until, FetchDo
   ++counters_.fetches;
   base::debug(base::LogPart::modex, "fetches the card of rank {} of {} from node {}", proc.rank,
               link::nspace_of(proc), node);
-  cluster_.pace().stay_awake();
+  pace_of(cluster_).stay_awake();
   if (!cluster_.servers().is_there(node)) return end(fetch, {PMIX_ERR_UNREACH});
   place_for(fetch) != nullptr ? read_start(fetch) : ask_place(fetch);
 }

@@ -63,13 +63,13 @@ void Door::open(base::Fd fd) {
   (void)fd.release();
   const auto connection = std::make_shared<ClientConnection>(std::move(socket), owner_);
   connections_.push_back(connection);
-  cluster_.pace().share_cores(static_cast<unsigned>(connections_.size()));
+  pace_of(cluster_).share_cores(static_cast<unsigned>(connections_.size()));
   connection->start();
 }
 
 void Door::remove(const ConnectionRef& connection) {
   std::erase(connections_, connection);
-  cluster_.pace().share_cores(static_cast<unsigned>(connections_.size()));
+  pace_of(cluster_).share_cores(static_cast<unsigned>(connections_.size()));
 }
 
 void Door::after_hellos(std::function<void()> then) {

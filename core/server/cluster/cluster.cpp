@@ -49,6 +49,8 @@ std::shared_ptr<collectives::Rule> rule_setting(NodeNumber self) {
   return std::make_shared<collectives::Rule>();
 }
 
+}  // namespace
+
 collectives::Engine::Options engine_options(std::shared_ptr<const collectives::Rule> rule) {
   collectives::Engine::Options out;
   out.message_id = engine_messages;
@@ -56,8 +58,6 @@ collectives::Engine::Options engine_options(std::shared_ptr<const collectives::R
   out.rule = std::move(rule);
   return out;
 }
-
-}  // namespace
 
 Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t count, NodeNumber self) {
   ClusterSpec out;

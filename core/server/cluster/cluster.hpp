@@ -105,7 +105,7 @@ class Cluster final : mesh::Watcher {
 
   // REQUIRES: is_open().
   Contacts& contacts() noexcept { return way_->contacts; }
-  Fabric& fabric() noexcept { return *way_->fabric; }
+  Fabric& fabric() const noexcept { return *way_->fabric; }
   collectives::Engine& engine() noexcept { return way_->engine; }
   MessageCosts& costs() noexcept { return way_->costs; }
   const Rpc::Counters& request_counters() const noexcept { return way_->rpc.counters(); }
@@ -117,8 +117,6 @@ class Cluster final : mesh::Watcher {
   bool turn(bool may_rest = true);
   /// Nodes that were lost in turn() since the last call.
   std::vector<Lost> take_lost();
-  /// How the loop sleeps beside the fabric.
-  Pace pace() const noexcept { return Pace(way_ ? way_->fabric.get() : nullptr); }
   /// Tells a node that nothing more comes from here; nothing is sent to it any more, and its end is no loss.
   void take_leave_of(NodeNumber node);
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent, for so long at most.
@@ -156,6 +154,14 @@ class Cluster final : mesh::Watcher {
   std::vector<std::function<void()>> when_open_;  ///< not run yet
   std::unique_ptr<Way> way_;                      ///< null: there is none
 };
+
+/// How the loop sleeps beside the fabric.
+inline Pace pace_of(const Cluster& cluster) noexcept {
+  return Pace(cluster.is_open() ? &cluster.fabric() : nullptr);
+}
+
+/// Of the collectives of all clusters.
+collectives::Engine::Options engine_options(std::shared_ptr<const collectives::Rule> rule);
 
 /// What the records of this job's cards are checked under; nothing where no other node reads them, or where
 /// the fabric guards what is read.

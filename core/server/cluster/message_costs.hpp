@@ -48,7 +48,7 @@ class MessageCosts {
   static constexpr auto patience = std::chrono::milliseconds(50);
   /// Of the other servers: what it has found out. Only the first counts.
   void take(const Costs& costs);
-  const collectives::Rule& rule() const noexcept { return *rule_; }
+  const std::shared_ptr<collectives::Rule>& rule() const noexcept { return rule_; }
 
  private:
   struct Trial {

@@ -25,16 +25,17 @@ bool ServerTable::is_there(NodeNumber node) const noexcept {
          !entries_[node].has_left;
 }
 
-NodeNumber ServerTable::expected() const noexcept {
-  NodeNumber out = 0;
-  for (NodeNumber node = 0; node < count(); ++node) out += is_expected(node) || node == self_ ? 1 : 0;
-  return out;
-}
-
 std::vector<NodeNumber> ServerTable::others() const {
   std::vector<NodeNumber> out;
   for (NodeNumber node = 0; node < count(); ++node)
     if (node != self_ && is_there(node)) out.push_back(node);
+  return out;
+}
+
+NodeNumber count_expected(const ServerTable& servers) noexcept {
+  NodeNumber out = 0;
+  for (NodeNumber node = 0; node < servers.count(); ++node)
+    out += servers.is_expected(node) || node == servers.self() ? 1 : 0;
   return out;
 }
 

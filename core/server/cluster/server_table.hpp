@@ -32,7 +32,6 @@ class ServerTable final : public Views::Others {
   /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
   bool is_there(NodeNumber node) const noexcept;
-  NodeNumber expected() const noexcept;  ///< so many, itself among them, are or were there
   /// Its contact has come.
   bool is_known(NodeNumber node) const noexcept { return node < count() && entries_[node].is_known; }
   bool has_left(NodeNumber node) const noexcept { return node < count() && entries_[node].has_left; }
@@ -74,5 +73,8 @@ class ServerTable final : public Views::Others {
   std::vector<Entry> entries_;
   bool is_hidden_ = false;
 };
+
+/// So many, this one among them, are or were there.
+NodeNumber count_expected(const ServerTable& servers) noexcept;
 
 }  // namespace weft::server

@@ -37,7 +37,7 @@ class Introducer {
 
   /// As Cluster.
   bool turn();
-  bool sleep() noexcept { return cluster_.pace().sleep(); }
+  bool sleep() noexcept { return pace_of(cluster_).sleep(); }
   /// Every member has taken leave, or is lost.
   bool is_over() const noexcept;
 

@@ -69,7 +69,7 @@ void Launch::pack(LaunchBlob& blob, bool wants_servers, const Packed& done) {
   if (wants_servers && is_cluster_of_host()) {
     blob.contacts.assign(inventory_.begin(), inventory_.end());
     blob.contacts.push_back(rooms_.cluster.contacts().own());
-    blob.costs = rooms_.cluster.costs().rule().costs();
+    blob.costs = rooms_.cluster.costs().rule()->costs();
   }
   if (blob.fabric) {
     const auto note = introducers_.open(loop_, blob.nspace, host_name_, *blob.fabric);

@@ -157,7 +157,7 @@ void Queries::with_report(bool with_others, std::function<void(const ClusterRepo
   const auto self = cluster_.self();
   auto report = merged(cluster_name_, self, {{self, own_.host_name(), NodeEntry::State::here, own_.make({})}},
                        [this](const FenceName& name) { return own_.members_of(name); });
-  report.size = cluster_.servers().expected();
+  report.size = count_expected(cluster_.servers());
   then(report);
 }
 

@@ -61,7 +61,7 @@ void Survey::finish() {
     return entry.state == NodeEntry::State::unknown && !cluster_.servers().is_expected(entry.node);
   });
   auto report = merged(std::move(name_), cluster_.self(), std::move(entries_), members());
-  if (cluster_.is_open()) add_choices(cluster_.engine().options(), report);
+  if (cluster_.is_open()) add_choices(engine_options(cluster_.costs().rule()), report);
   then_(std::move(report));
 }
 

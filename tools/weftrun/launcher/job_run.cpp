@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "tools/libraries/command_look.hpp"
-#include "tools/messages/start_messages.hpp"
 #include "tools/messages/stop.hpp"
 
 namespace weft::weftrun {
@@ -153,6 +152,7 @@ void JobRun::leave() {
   if (far_ != nullptr) cluster_->remove(*far_);
   local_ = nullptr;
   far_ = nullptr;
+  records_.set_up(nullptr, nullptr);
 }
 
 /// Ranks that do not find their runtime may each run as a job of one, and end well.
@@ -260,7 +260,7 @@ void JobRun::on_written() {
 /// perhaps the account of the start.
 void JobRun::conclude() {
   if (const auto summary = job_.take_summary(); !summary.empty()) place_.run.console().print_result(summary);
-  print_account();
+  records_.print_account();
   if (!output_.is_drained()) return;
   carry_out(job_.raise(jobs::Event::output_done));
 }
@@ -273,47 +273,6 @@ void JobRun::on_reader_lost(job::Stream stream) {
 void JobRun::on_output_lost(const std::string& what, int error) {
   carry_out(
       job_.raise(jobs::Event::output_lost, {{exit_status::own_failure, messages::output_lost(what, error)}}));
-}
-
-/// With --quiet, too. Where the job is launched again, because a node is not reached by the transport, that
-/// start is told of.
-void JobRun::print_account() {
-  if (account() == nullptr || (cluster_ != nullptr && cluster_->wants_another_transport()) ||
-      std::exchange(is_accounted_, true))
-    return;
-  StartAccount::Job job{.nspace = launch_.nspace, .ranks = table_.size(), .nodes = {}, .own = plan_.own};
-  for (std::uint32_t node = 0; node < table_.nodes(); ++node)
-    if (!table_.ranks_on(node).empty()) job.nodes.push_back(node);
-  if (local_ != nullptr && has_ranks_here()) account()->take(*plan_.own, local_->start_times());
-  const auto result = account()->result(job);
-  auto& console = place_.run.console();
-  if (place_.run.options().launch_report == LaunchReport::json)
-    return console.pass_on(messages::start_json(result));
-  for (const auto& line : messages::start_lines(result)) console.print(line);
-}
-
-/// Where the job is launched again, because a node is not reached by the transport, that one is traced.
-bool JobRun::write_trace() {
-  auto* const trace = this->trace();
-  if (trace == nullptr || (cluster_ != nullptr && cluster_->wants_another_transport())) return true;
-  if (local_ != nullptr && has_ranks_here() && local_->trace()) trace->take(*plan_.own, *local_->trace());
-  JobTrace::Job job{.nspace = launch_.nspace,
-                    .hosts = {},
-                    .table = table_,
-                    .own = plan_.own,
-                    .one_machine = plan_.one_machine};
-  for (const auto& node : plan_.nodes) job.hosts.push_back(node.name);
-  const auto why_not = trace->write(job);
-  if (!why_not.empty()) place_.run.console().print(messages::trace_not_written(trace->path(), why_not));
-  return why_not.empty();
-}
-
-void JobRun::print_end() const {
-  if (has_ranks_here())
-    place_.run.console().print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",
-                                                  local_->count_connected(), local_->all().size(),
-                                                  plan_.alone ? "" : " of this node"));
-  place_.run.console().print_detail(fmt::format("exit status {}", job_.exit_code()));
 }
 
 }  // namespace weft::weftrun

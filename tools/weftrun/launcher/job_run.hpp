@@ -20,6 +20,7 @@
 #include "tools/placement/distribution.hpp"
 #include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/launcher/grace_timer.hpp"
+#include "tools/weftrun/launcher/records/job_records.hpp"
 #include "tools/weftrun/launcher/standard_io.hpp"
 #include "tools/weftrun/launcher/user_run.hpp"
 #include "tools/weftrun/plan/launch_message.hpp"
@@ -88,13 +89,8 @@ class JobRun final : cluster::FarRanksWatcher {
   const placement::RankTable& table() const noexcept { return table_; }
   const job::App& app_of(job::Rank rank) const { return launch_.apps[table_.app_of(rank)]; }
   const jobs::Job& job() const noexcept { return job_; }
-  void print_plan() const;  ///< for --verbose
-  void print_end() const;   ///< the same
-  /// How its start went, as far as it came, where the user asks for that. Once.
-  void print_account();
-  /// The trace of its calls, where the user asks for that; after its end. False: it cannot be written, which
-  /// is said.
-  bool write_trace();
+  /// What it leaves for its user.
+  JobRecords& records() noexcept { return records_; }
 
  private:
   static jobs::Job::Plan plan_of(const Options& options, const Plan& plan,
@@ -103,10 +99,6 @@ class JobRun final : cluster::FarRanksWatcher {
   void plan_here(node::Node& node);
   void register_with(host::Server& server);
   job::NodeKey addresses() const;
-  /// Null: no account is kept for the start of this job.
-  StartAccount* account() const { return launch_.accounts ? place_.run.account() : nullptr; }
-  /// Null: this job is not traced.
-  JobTrace* trace() const { return launch_.traces ? place_.run.trace() : nullptr; }
   bool is_starting() const noexcept { return job_.state() == jobs::State::starting; }
   bool has_ranks_here() const { return plan_.own && !table_.ranks_on(*plan_.own).empty(); }
   void start_own_ranks();
@@ -171,6 +163,7 @@ class JobRun final : cluster::FarRanksWatcher {
   const placement::RankTable table_;
   channel::order::Launch launch_;
   jobs::Job job_;
+  JobRecords records_;
   io::Output output_;
   node::Node* node_ = nullptr;
   node::LocalRanks* local_ = nullptr;  // of node_; null: weftrun has no node. Perhaps without a rank
@@ -182,7 +175,7 @@ class JobRun final : cluster::FarRanksWatcher {
   GraceTimer time_, grace_, hold_, stuck_;
   std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them
   std::string other_pmix_, other_pmix_host_;
-  bool time_is_up_ = false, is_told_ = false, is_accounted_ = false, is_stuck_ = false;
+  bool time_is_up_ = false, is_told_ = false, is_stuck_ = false;
   /// For what comes later than this object.
   const std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };

@@ -11,8 +11,8 @@ namespace weft::weftrun {
 using job::Rank;
 
 void JobRun::on_node_started(std::uint32_t node, const channel::report::Started& report) {
-  if (auto* const account = this->account()) account->node_started(node);
-  if (auto* const trace = this->trace()) trace->node_started(node);
+  if (auto* const account = records_.account()) account->node_started(node);
+  if (auto* const trace = records_.trace()) trace->node_started(node);
   const auto ranks = table_.ranks_on(node);
   for (std::size_t i = 0; i < report.pids.size(); ++i) output_.connect_far(ranks[i]);
   interfaces_ = report.interfaces;
@@ -61,11 +61,11 @@ void JobRun::on_node_settled(std::uint32_t) {
 }
 
 void JobRun::on_start_times(std::uint32_t node, const job::NodeStart& start) {
-  if (auto* const account = this->account()) account->take(node, start);
+  if (auto* const account = records_.account()) account->take(node, start);
 }
 
 void JobRun::on_trace(std::uint32_t node, job::NodeTrace told) {
-  if (auto* const trace = this->trace()) trace->take(node, std::move(told));
+  if (auto* const trace = records_.trace()) trace->take(node, std::move(told));
 }
 
 void JobRun::on_held(std::uint32_t node, const job::Held& held) {

@@ -49,6 +49,7 @@ JobRun::JobRun(const Place& place, const Options& options, const Plan& plan, con
       table_(plan_.distribution),
       launch_(launch_message(options, plan_, table_, place.run.surroundings(), name)),
       job_(plan_of(options, plan_, launch_), table_),
+      records_({place_.run, plan_, table_, launch_, job_}),
       output_(place_.loop, {place_.run.terminal(), place_.streams.pulls()}, output_settings(options, name),
               [this](const std::string& file, int error) { on_output_lost(file, error); }),
       time_(place_.loop),
@@ -62,6 +63,7 @@ JobRun::JobRun(const Place& place, const Options& options, const Plan& plan, con
 void JobRun::set_up(node::Node* node, host::Server& server, cluster::Cluster* cluster) {
   if (cluster == nullptr) launch_.node_keys.push_back(addresses());
   if (node != nullptr) plan_here(*node);
+  records_.set_up(has_ranks_here() ? local_ : nullptr, cluster);
   register_with(server);
   if (cluster == nullptr) return;
   cluster_ = cluster;
@@ -149,15 +151,15 @@ void JobRun::start(bool needs_contacts) {
   const auto servers = needs_contacts ? host::Servers::included : host::Servers::left_out;
   launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, servers);
   launch_.node_keys.push_back(addresses());  // the daemons have said hello by now
-  if (auto* const account = this->account()) account->order_goes_out();
-  if (auto* const trace = this->trace()) trace->order_goes_out();
+  if (auto* const account = records_.account()) account->order_goes_out();
+  if (auto* const trace = records_.trace()) trace->order_goes_out();
   cluster_->launch(*far_, launch_, [this] {
     job_.launched();
     // This node has registered the job before daemons were started; the order does not wait for the rest.
     if (local_ != nullptr) host::add_node_keys(local_->map(), {launch_.node_keys.back()});
     if (has_ranks_here()) start_own_ranks();
   });
-  if (auto* const account = this->account()) account->order_bytes(far_->orders().launch_bytes());
+  if (auto* const account = records_.account()) account->order_bytes(far_->orders().launch_bytes());
 }
 
 void JobRun::start_own_ranks() {
@@ -172,13 +174,6 @@ void JobRun::start_own_ranks() {
   node_->watch(*local_);
   if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
   carry_out(job_.started(report));
-}
-
-void JobRun::print_plan() const {
-  place_.run.console().print_detail(
-      fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));
-  if (!has_ranks_here() || !place_.run.console().is_verbose()) return;
-  for (const auto& line : local_->description()) place_.run.console().print_detail(line);
 }
 
 }  // namespace weft::weftrun

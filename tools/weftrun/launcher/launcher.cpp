@@ -38,14 +38,14 @@ int Launcher::run() {
   try {
     set_up();
   } catch (const messages::Stop&) {
-    if (first_ != nullptr) first_->print_account();
+    if (first_ != nullptr) first_->records().print_account();
     throw;
   }
   served_ = Clock::now();
   auto* const cluster = ground_->cluster();
   if (cluster != nullptr)
     run_->console().print_detail(fmt::format("other nodes are reached by {}", cluster->way()));
-  first_->print_plan();
+  first_->records().print_plan();
   first_->begin();
   held.restore_dispositions();
   signals_.emplace(loop_, SignalWatch::Events{[this](int signal) { jobs_.on_end_signal(*run_, signal); },
@@ -63,9 +63,9 @@ int Launcher::run() {
   loop_.run();
   if (auto* const node = ground_->node()) node->reap_orphans();
   print_times();
-  first_->print_account();
-  if (!first_->write_trace() && exit_code_ == 0) exit_code_ = messages::exit_status::own_failure;
-  first_->print_end();
+  first_->records().print_account();
+  if (!first_->records().write_trace() && exit_code_ == 0) exit_code_ = messages::exit_status::own_failure;
+  first_->records().print_end();
   return exit_code_;
 }
 

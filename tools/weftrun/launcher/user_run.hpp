@@ -14,8 +14,8 @@
 #include "tools/io/terminal.hpp"
 #include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/launcher/console.hpp"
-#include "tools/weftrun/launcher/start_account.hpp"
-#include "tools/weftrun/launcher/trace/job_trace.hpp"
+#include "tools/weftrun/launcher/records/start_account.hpp"
+#include "tools/weftrun/launcher/records/job_trace.hpp"
 #include "tools/weftrun/plan/launch_message.hpp"
 
 namespace weft::weftrun {

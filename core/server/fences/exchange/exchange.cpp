@@ -147,7 +147,7 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
       procs.signature(), collect ? collectives::Kind::exchange : collectives::Kind::barrier, members,
       std::move(contribution), on_end, procs.after_loss());
   if (!generation) return fail(generation.error());
-  cluster_.pace().stay_awake();
+  pace_of(cluster_).stay_awake();
   key->second = *generation;
   open_.insert_or_assign(*key, Open{procs, std::move(members), loop_.now()});
   ask_for_dead(*key);
@@ -199,7 +199,7 @@ Result<Exchanges::Key> Exchanges::refuse(const Participants& procs, pmix_status_
   const auto generation = cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), why_of(why),
                                                    std::move(on_end), procs.after_loss());
   if (!generation) return fail(generation.error());
-  cluster_.pace().stay_awake();
+  pace_of(cluster_).stay_awake();
   return Key{procs.signature(), *generation};
 }
 

@@ -227,14 +227,14 @@ TEST(Run, processors_cost_what_they_do_in_turn) {
   EXPECT_EQ(shared->last, 8 * 3 * 2 * 1'000);
 }
 
-TEST(Run, what_a_node_does_by_itself_takes_the_same_processors) {
+TEST(Run, a_process_waits_for_its_turn_at_a_core) {
   auto costs = costs_of({}, true);
   costs.server.cores = 2;
-  costs.server.local = 1'000;
-  // Half of it before, half after: four times each on two cores.
+  costs.server.turn = 1'000;
+  // The server that is to begin, one message in each of three rounds, the rank that hears of the end.
   const auto run = run_collective(8, barrier(8), costs);
   ASSERT_TRUE(run);
-  EXPECT_EQ(run->last, 4 * 1'000);
+  EXPECT_EQ(run->last, 5 * 1'000);
 }
 
 TEST(Run, a_processor_opens_pieces_as_they_come) {

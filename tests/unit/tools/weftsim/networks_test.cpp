@@ -36,9 +36,9 @@ TEST(Networks, what_a_node_costs_has_sources) {
 
 TEST(Networks, wires_only_leaves_the_processors_out) {
   for (const auto& network : networks()) {
-    EXPECT_TRUE(costs_of(network, true).server.is_free());
-    EXPECT_FALSE(costs_of(network, false).server.is_free());
-    EXPECT_EQ(costs_of(network, true).message.latency, costs_of(network, false).message.latency);
+    EXPECT_TRUE(costs_of(network, 0, true).server.is_free());
+    EXPECT_FALSE(costs_of(network, 0, false).server.is_free());
+    EXPECT_EQ(costs_of(network, 0, true).message.latency, costs_of(network, 0, false).message.latency);
   }
 }
 

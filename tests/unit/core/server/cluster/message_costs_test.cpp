@@ -32,7 +32,7 @@ Costs settled(World& world) {
   const auto until = world.now() + 1s;
   while (!is_done && world.now() < until) world.step(until);
   EXPECT_TRUE(is_done);
-  return costs.rule().costs();
+  return costs.rule()->costs();
 }
 
 void expect_about(std::uint32_t value, double truth) {
@@ -55,7 +55,7 @@ TEST(MessageCosts, are_found_out_once) {
   const auto first = settled(world);
   auto& costs = world.node(0)->cluster().costs();
   costs.take(Costs::on_one_machine(4));
-  EXPECT_EQ(costs.rule().costs().latency, first.latency);
+  EXPECT_EQ(costs.rule()->costs().latency, first.latency);
   int settled_again = 0;
   costs.settle([&] { ++settled_again; });
   EXPECT_EQ(settled_again, 1);
@@ -88,8 +88,8 @@ TEST(MessageCosts, come_with_the_launch) {
   const auto found = settled(world);
   far.take(found);
   far.take(Costs{});
-  EXPECT_EQ(far.rule().costs().latency, found.latency);
-  EXPECT_EQ(far.rule().costs().source, Costs::Source::measured);
+  EXPECT_EQ(far.rule()->costs().latency, found.latency);
+  EXPECT_EQ(far.rule()->costs().source, Costs::Source::measured);
 }
 
 TEST(MessageCosts, of_measured_times_that_cannot_be_are_in_bounds) {

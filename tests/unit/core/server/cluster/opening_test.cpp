@@ -65,11 +65,11 @@ TEST_F(OpeningTest, a_cluster_of_one_reaches_none_and_has_nothing_to_do) {
   EXPECT_FALSE(one.is_open());
   EXPECT_FALSE(card_key(one, "job"));
   EXPECT_FALSE(one.turn());
-  EXPECT_TRUE(one.pace().sleep());
-  EXPECT_EQ(one.pace().deadline(), mesh::TimePoint::max());
+  EXPECT_TRUE(pace_of(one).sleep());
+  EXPECT_EQ(pace_of(one).deadline(), mesh::TimePoint::max());
   EXPECT_TRUE(one.take_lost().empty());
-  one.pace().stay_awake();
-  one.pace().share_cores(3);
+  pace_of(one).stay_awake();
+  pace_of(one).share_cores(3);
   one.say_goodbye();
   one.stop([] { FAIL() << "nothing was exposed"; });
 }

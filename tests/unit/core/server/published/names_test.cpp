@@ -237,7 +237,7 @@ TEST(Places, are_on_nodes_that_are_there_from_the_start) {
   ServerTable servers("host", 1);
   servers.reset(5, 6, 2, 1);  // this one came later
   for (const NodeNumber node : {0u, 1u, 3u}) servers.add(node, "other");
-  EXPECT_EQ(servers.expected(), 4u);
+  EXPECT_EQ(count_expected(servers), 4u);
   Places places(servers);
   for (int i = 0; i < 100; ++i) EXPECT_LT(places.home_of("service." + std::to_string(i)), 2u);
   servers.take_for_lost(1);

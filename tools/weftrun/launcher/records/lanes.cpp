@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/launcher/trace/lanes.hpp"
+#include "tools/weftrun/launcher/records/lanes.hpp"
 
 namespace weft::weftrun {
 

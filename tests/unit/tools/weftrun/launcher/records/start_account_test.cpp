@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The account of a start: which phases there are, of which nodes, and how far it came.
-#include "tools/weftrun/launcher/start_account.hpp"
+#include "tools/weftrun/launcher/records/start_account.hpp"
 
 #include <gtest/gtest.h>
 

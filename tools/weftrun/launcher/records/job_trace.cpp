@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/launcher/trace/job_trace.hpp"
+#include "tools/weftrun/launcher/records/job_trace.hpp"
 
 #include <fmt/format.h>
 #include <pmix.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tools/messages/json.hpp"
-#include "tools/weftrun/launcher/trace/lanes.hpp"
+#include "tools/weftrun/launcher/records/lanes.hpp"
 
 namespace weft::weftrun {
 namespace {

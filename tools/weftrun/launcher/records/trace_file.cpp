@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/launcher/trace/trace_file.hpp"
+#include "tools/weftrun/launcher/records/trace_file.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What nodes tell, as one document on one clock.
-#include "tools/weftrun/launcher/trace/job_trace.hpp"
+#include "tools/weftrun/launcher/records/job_trace.hpp"
 
 #include <gtest/gtest.h>
 #include <pmix_common.h>

@@ -12,7 +12,7 @@
 
 #include "tools/job/node_trace.hpp"
 #include "tools/placement/distribution.hpp"
-#include "tools/weftrun/launcher/trace/trace_file.hpp"
+#include "tools/weftrun/launcher/records/trace_file.hpp"
 
 namespace weft::weftrun {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slices of one lane lie in each other or behind each other.
-#include "tools/weftrun/launcher/trace/lanes.hpp"
+#include "tools/weftrun/launcher/records/lanes.hpp"
 
 #include <gtest/gtest.h>
 

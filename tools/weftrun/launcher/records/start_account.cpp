@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/launcher/start_account.hpp"
+#include "tools/weftrun/launcher/records/start_account.hpp"
 
 #include <utility>
 

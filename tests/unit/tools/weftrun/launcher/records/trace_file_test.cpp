@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The file of a trace is there whole, or not at all.
-#include "tools/weftrun/launcher/trace/trace_file.hpp"
+#include "tools/weftrun/launcher/records/trace_file.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
