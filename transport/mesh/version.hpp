@@ -9,6 +9,6 @@ namespace weft::mesh {
 /// they read of each other's memory. Whatever of these changes raises it; tests/fuzz/formats_test.cpp notices
 /// what it has samples of. A server takes neither the contact nor a message of another version:
 /// docs/design/mesh.md.
-inline constexpr std::uint16_t protocol_version = 30;
+inline constexpr std::uint16_t protocol_version = 31;
 
 }  // namespace weft::mesh

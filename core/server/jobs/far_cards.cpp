@@ -2,6 +2,7 @@
 #include "core/server/jobs/far_cards.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log_format.hpp"
 #include "core/link/messages.hpp"
@@ -14,7 +15,8 @@ namespace {
 void leave_out(Job& job, const store::Card& card) {
   const auto& view = job.view();
   const bool is_known = std::any_of(card.records.begin(), card.records.end(), [&](const auto& record) {
-    return view.cards().find(card.rank, record.key, store::hash_key(record.key)).has_value();
+    store::JobCards::Whole whole;
+    return view.cards().find(card.rank, record.key, store::hash_key(record.key), whole).has_value();
   });
   if (is_known) job.writer->forget_card(card.rank);
   const bool is_first = job.unkept.empty();
@@ -33,7 +35,11 @@ void leave_out(Job& job, const store::Card& card) {
 
 pmix_status_t take_cards(Jobs& jobs, Bytes blobs, BesideCards beside) {
   auto status = PMIX_SUCCESS;
+  store::RemoteCards::Link base = 0;
+  std::string_view nspace;
+  beside.base = &base;
   const auto seen = store::read_cards(blobs, [&](const store::Card& card) {
+    if (std::exchange(nspace, card.nspace) != card.nspace) base = 0;
     if (const auto taken = take_card(jobs, card, beside); taken != PMIX_SUCCESS) status = taken;
   });
   return seen ? status : PMIX_ERR_UNPACK_FAILURE;
@@ -43,7 +49,7 @@ pmix_status_t take_card(Jobs& jobs, const store::Card& card, BesideCards beside)
   auto* job = jobs.find(card.nspace);
   if (job == nullptr || card.rank >= job->view().ranks()) return PMIX_SUCCESS;
   if (job->view().local_index(card.rank) != store::none) return PMIX_SUCCESS;  // ours: it lies in its card
-  const auto added = job->writer->add_card(card);
+  const auto added = job->writer->add_card(card, beside.base);
   if (added) {
     job->unkept.erase(card.rank);
     return PMIX_SUCCESS;

@@ -33,6 +33,8 @@ struct BesideCards {
   /// Gets the ranks of whose cards something in between is missing here; without it that is an error.
   Procs* behind = nullptr;
   std::vector<UnkeptCard>* unkept = nullptr;  ///< gets what is left out
+  /// Of cards that come together: what those of one job may rest on in the segment (JobWriter::add_card).
+  store::RemoteCards::Link* base = nullptr;
 };
 /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. Records before a
 /// malformed byte are kept. A card that there is no room for is left out, which is no error: a Get of what

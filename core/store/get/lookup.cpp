@@ -120,7 +120,8 @@ bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexc
 template <class Found>
 Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
                             const GetDirectives& how, Caller caller) {
-  auto record = job.cards().find(rank, key, hash);
+  JobCards::Whole whole;
+  auto record = job.cards().find(rank, key, hash, whole);
   if (!record) return fail(record.error());
   const bool own = caller.same_job && caller.rank == rank;
   const bool here = job.local_index(rank) != none;
@@ -130,7 +131,7 @@ Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_
     std::uint32_t scopes = 0;
     for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL})
       if (visible(scope, how.scope, own, here)) scopes |= std::uint32_t{1} << scope;
-    record = job.cards().find(rank, key, hash, scopes);
+    record = job.cards().find(rank, key, hash, whole, scopes);
     if (!record)
       return record.error().code == Errc::not_found ? fail(Errc::outside_scope) : fail(record.error());
   }
@@ -275,8 +276,10 @@ std::uint32_t node_of_get(const JobView& job, std::uint32_t rank, const GetDirec
 
 namespace {
 
-/// Each key once, with its newest record; empty where nothing is stored about the owner.
-std::vector<Record> newest_records(const JobView& job, KeyOwner owner, Caller caller) {
+/// Each key once, with its newest record; empty where nothing is stored about the owner. whole: as
+/// JobCards::remote_records().
+std::vector<Record> newest_records(const JobView& job, KeyOwner owner, Caller caller,
+                                   std::deque<JobCards::Whole>& whole) {
   const std::uint32_t rank = owner.realm == Realm::rank ? owner.index : PMIX_RANK_WILDCARD;
   std::vector<Record> records, newest;
   (void)job.info().visit(0, [&](const Record& record) {
@@ -288,7 +291,7 @@ std::vector<Record> newest_records(const JobView& job, KeyOwner owner, Caller ca
       if (visible(record.scope, PMIX_SCOPE_UNDEF, own, true)) records.push_back(record);
     });
   } else {
-    const auto card = job.cards().remote_records(rank);
+    const auto card = job.cards().remote_records(rank, whole);
     for (const auto& record : card ? *card : std::vector<CardRecord>())
       records.push_back({owner, record.scope, record.key, record.value});
   }
@@ -305,7 +308,8 @@ KeyOwner owner_of_all(std::uint32_t rank) noexcept {
 
 Result<Value> As<Value>::everything(const JobView& job, KeyOwner owner, Caller caller) {
   data::Infos found;
-  for (const auto& record : newest_records(job, owner, caller))
+  std::deque<JobCards::Whole> whole;
+  for (const auto& record : newest_records(job, owner, caller, whole))
     if (auto value = stored(record)) found.add(record.key, std::move(*value));
   compute_all(job, owner, found);
   if (found.size() == 0) return fail(Errc::not_found);
@@ -313,7 +317,8 @@ Result<Value> As<Value>::everything(const JobView& job, KeyOwner owner, Caller c
 }
 
 Result<Encoded> As<Encoded>::everything(const JobView& job, KeyOwner owner, Caller caller) {
-  const auto records = newest_records(job, owner, caller);
+  std::deque<JobCards::Whole> whole;
+  const auto records = newest_records(job, owner, caller, whole);
   data::Infos computed;
   compute_all(job, owner, computed);
   std::vector<std::pair<std::string_view, Encoded>> found;

@@ -324,10 +324,19 @@ Result<std::uint32_t> JobWriter::add_local(std::uint32_t rank) {
   return index;
 }
 
-Result<void> JobWriter::add_card(const Card& card) {
+Result<void> JobWriter::add_card(const Card& card, RemoteCards::Link* base) {
   if (card.rank >= view_.ranks()) return fail(Errc::invalid, "rank outside the job");
   if (view_.local_index(card.rank) != none) return fail(Errc::invalid, "the card of a rank of this node");
-  return remote_.append(card_of(card.rank), card);
+  auto& link = card_of(card.rank);
+  const auto before = link.load(std::memory_order_relaxed);
+  const bool is_later = base != nullptr && *base != 0;
+  if (auto ok = remote_.append(link, card, is_later ? *base : first_base_); !ok) return ok;
+  const auto now = link.load(std::memory_order_relaxed);
+  if (is_later || now == before) return {};
+  const auto used = remote_.base_of(now);
+  if (first_base_ == 0) first_base_ = now;
+  if (base != nullptr) *base = used != 0 ? used : now;
+  return {};
 }
 
 void JobWriter::forget_card(std::uint32_t rank) noexcept {

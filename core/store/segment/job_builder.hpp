@@ -78,7 +78,9 @@ class JobWriter {
   Result<void> add_record(const Record& record);
   /// Adds what a fence or a fetch brought of a rank on another node; its new records hide older ones. Errors,
   /// with nothing changed then: again (a part before it is missing), no_space, invalid.
-  Result<void> add_card(const Card& card);
+  ///   base  of cards that come together, as those of one node: 0 for the first, then as it was left; what
+  ///         these have in common is stored once. null: with the first card of the job
+  Result<void> add_card(const Card& card, RemoteCards::Link* base = nullptr);
   /// Nothing is known here any more of the card of a rank on another node.
   void forget_card(std::uint32_t rank) noexcept;
   /// A full fence of the whole job has ended, and add_card() has had all that it brought.
@@ -119,6 +121,7 @@ class JobWriter {
   shm::Doorbell* doorbell_ = nullptr;
   KeyedLog info_;
   RemoteCards remote_;
+  RemoteCards::Link first_base_ = 0;  ///< a piece without a base; 0: none yet
   JobView view_;
   data::Writer scratch_;
 };

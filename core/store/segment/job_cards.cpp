@@ -55,8 +55,8 @@ inline Result<Record> JobCards::find_local(std::uint32_t local, std::string_view
   return found;
 }
 
-Result<Record> JobCards::find(std::uint32_t r, std::string_view key, std::uint64_t hash,
-                              std::uint32_t scopes) const noexcept {
+Result<Record> JobCards::find(std::uint32_t r, std::string_view key, std::uint64_t hash, Whole& whole,
+                              std::uint32_t scopes) const {
   if (r >= ranks_.size()) return fail(Errc::not_found);
   const auto at = card_of(ranks_, r);
   if (at >= RankEntry::local_card) {
@@ -65,15 +65,15 @@ Result<Record> JobCards::find(std::uint32_t r, std::string_view key, std::uint64
     if (index >= local_.count) return fail(Errc::corrupt, "local index");
     return find_local(index, key, hash, scopes);
   }
-  const auto found = remote().find(at, key, hash, scopes);
+  const auto found = remote().find(at, key, hash, scopes, whole);
   if (!found) return fail(found.error());
   return Record{{Realm::rank, r}, found->scope, found->key, found->value};
 }
 
-Result<std::vector<CardRecord>> JobCards::remote_records(std::uint32_t r) const {
+Result<std::vector<CardRecord>> JobCards::remote_records(std::uint32_t r, std::deque<Whole>& whole) const {
   const auto at = card_of(ranks_, r);
   if (at >= RankEntry::local_card) return std::vector<CardRecord>();
-  return remote().all(at);
+  return remote().all(at, whole);
 }
 
 }  // namespace weft::store

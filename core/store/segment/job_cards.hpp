@@ -60,13 +60,15 @@ class JobCards {
   }
   /// The card of a rank elsewhere is as a full fence of the whole job left it (RemoteCards I6).
   bool is_exchanged(std::uint32_t r) const noexcept { return others_.log.is_exchanged(remote_link(r)); }
-  /// All records known here of a rank on another node, oldest first. Errors: corrupt.
-  Result<std::vector<CardRecord>> remote_records(std::uint32_t r) const;
+  using Whole = RemoteCards::Whole;
+  /// All records known here of a rank on another node, oldest first. whole: as RemoteCards::all(). Errors:
+  /// corrupt.
+  Result<std::vector<CardRecord>> remote_records(std::uint32_t r, std::deque<Whole>& whole) const;
 
-  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found
-  /// (also of a local rank where has_local() is false), corrupt.
-  Result<Record> find(std::uint32_t r, std::string_view key, std::uint64_t hash,
-                      std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
+  /// A record that rank r put: from its card if it is local, else from the remote cards. whole: as
+  /// RemoteCards::find(). Errors: not_found (also of a local rank where has_local() is false), corrupt.
+  Result<Record> find(std::uint32_t r, std::string_view key, std::uint64_t hash, Whole& whole,
+                      std::uint32_t scopes = ~std::uint32_t{0}) const;
 
  private:
   KeyedLog whole(std::uint32_t local) const noexcept;

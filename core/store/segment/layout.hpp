@@ -50,7 +50,7 @@ namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, GroupLedger, FetchCell,
 /// StartCell, TraceLog, NoticeRing, Doorbell or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 14;
+inline constexpr std::uint32_t layout_version = 15;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 /// Boards of sets that are not a whole job, and of sets that make groups: slots of one size.

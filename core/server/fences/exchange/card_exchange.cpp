@@ -75,6 +75,16 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
   return std::nullopt;
 }
 
+CardExchange::Kept CardExchange::kept() const {
+  Kept out;
+  jobs_.each([&out](const Job& job) {
+    const auto& header = job.view().cards().remote().header();
+    out.bytes += header.used.load(std::memory_order_relaxed);
+    out.saved += header.saved.load(std::memory_order_relaxed);
+  });
+  return out;
+}
+
 // ---- what this node hands over
 
 /// The records that the local ranks among `procs` committed since the last fence that sent it to all of them:

@@ -63,6 +63,11 @@ class CardExchange {
   /// The namespace has ended.
   void forget(const std::string& nspace);
   const Packer::Counters& counters() const noexcept { return packer_.counters(); }
+  /// Of the cards of other nodes that are in the segment now: their bytes, and those that are not kept twice.
+  struct Kept {
+    std::uint64_t bytes = 0, saved = 0;
+  };
+  Kept kept() const;
 
  private:
   /// Up to where a local rank's card has gone, in bytes of its log.
@@ -112,6 +117,10 @@ inline constexpr Counter<CardExchange> exchange_counters[] = {
      [](CardExchange& exchange) { return exchange.counters().plain; }, Measure::bytes},
     {"fences.packed", "the same as it was sent: compressed where that pays",
      [](CardExchange& exchange) { return exchange.counters().packed; }, Measure::bytes},
+    {"cards.kept", "bytes of cards of other nodes in this node's segment now",
+     [](CardExchange& exchange) { return exchange.kept().bytes; }, Measure::bytes_now},
+    {"cards.saved", "bytes that these would take more if each had all of its own",
+     [](CardExchange& exchange) { return exchange.kept().saved; }, Measure::bytes_now},
 };
 
 }  // namespace weft::server

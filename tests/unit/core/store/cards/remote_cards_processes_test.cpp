@@ -27,7 +27,9 @@ Result<void> add(RemoteCards& cards, Shared& shared, std::uint64_t n) {
   const CardRecord records[] = {{PMIX_GLOBAL, "first", value}, {PMIX_REMOTE, "second", value}};
   auto& link = shared.links[n % rank_count];
   const auto from = cards.known(link.load(std::memory_order_relaxed));
-  return cards.append(link, {"job", static_cast<std::uint32_t>(n % rank_count), from, from + 8, records});
+  // All but the first card rest on that.
+  const RemoteCards::Link base = n == 1 ? 0 : 1;
+  return cards.append(link, {"job", static_cast<std::uint32_t>(n % rank_count), from, from + 8, records}, base);
 }
 
 /// Every card is whole, its own rank's, and none is older than what was seen before. False: something was
@@ -35,8 +37,9 @@ Result<void> add(RemoteCards& cards, Shared& shared, std::uint64_t n) {
 bool look(const RemoteCards& cards, const Shared& shared, std::uint64_t (&newest)[rank_count]) {
   for (std::uint32_t r = 0; r < rank_count; ++r) {
     const auto link = shared.links[r].load(std::memory_order_acquire);  // R2 <- R1
-    const auto first = cards.find(link, "first", hash_key("first"), all_scopes);
-    const auto second = cards.find(link, "second", hash_key("second"), all_scopes);
+    RemoteCards::Whole whole[2];
+    const auto first = cards.find(link, "first", hash_key("first"), all_scopes, whole[0]);
+    const auto second = cards.find(link, "second", hash_key("second"), all_scopes, whole[1]);
     if (link == 0) continue;
     if (!first || !second) return false;
     const auto n = number_of(first->value);
@@ -71,7 +74,8 @@ TEST(RemoteCardsThreads, readers_see_whole_cards_and_never_go_back) {
     shared.stop.store(true, std::memory_order_release);
     for (auto& reader : readers) reader.join();
     for (std::uint32_t r = 0; r < rank_count; ++r) {
-      const auto all = cards.all(shared.links[r]);
+      std::deque<RemoteCards::Whole> whole;
+      const auto all = cards.all(shared.links[r], whole);
       ASSERT_TRUE(all);
       std::uint64_t expected = r == 0 ? rank_count : r;
       for (std::size_t i = 0; i < all->size(); i += 2, expected += rank_count)

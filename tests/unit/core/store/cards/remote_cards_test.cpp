@@ -22,8 +22,9 @@ struct ExactCards {
     const auto from = known(rank);
     return add(rank, from, from + 8, std::move(records));
   }
-  Result<void> add(std::size_t rank, std::uint64_t from, std::uint64_t to, std::vector<CardRecord> records) {
-    return cards.append(links[rank], {"job", static_cast<std::uint32_t>(rank), from, to, records});
+  Result<void> add(std::size_t rank, std::uint64_t from, std::uint64_t to, std::vector<CardRecord> records,
+                   RemoteCards::Link base = 0) {
+    return cards.append(links[rank], {"job", static_cast<std::uint32_t>(rank), from, to, records}, base);
   }
   std::uint64_t known(std::size_t rank) const { return cards.known(links[rank].load()); }
   Result<void> add(std::size_t rank, std::string_view key, std::string_view value,
@@ -32,13 +33,15 @@ struct ExactCards {
   }
   /// The value's text, or "-" and the error's number.
   std::string get(std::size_t rank, std::string_view key, std::uint32_t scopes = all_scopes) const {
-    const auto found = cards.find(links[rank].load(), key, hash_key(key), scopes);
+    RemoteCards::Whole whole;
+    const auto found = cards.find(links[rank].load(), key, hash_key(key), scopes, whole);
     return found ? std::string(as_text(found->value))
                  : "-" + std::to_string(static_cast<int>(found.error().code));
   }
   /// "key=value;" of each, oldest first.
   std::string everything(std::size_t rank) const {
-    const auto records = cards.all(links[rank].load());
+    std::deque<RemoteCards::Whole> whole;
+    const auto records = cards.all(links[rank].load(), whole);
     if (!records) return "-" + std::to_string(static_cast<int>(records.error().code));
     std::string out;
     for (const auto& r : *records) out += std::string(r.key) + '=' + std::string(as_text(r.value)) + ';';
@@ -146,7 +149,8 @@ TEST(RemoteCards, scopes_are_kept_apart) {
   EXPECT_EQ(cards.get(0, "k"), "remote");
   EXPECT_EQ(cards.get(0, "k", 1u << PMIX_GLOBAL), "global");
   EXPECT_EQ(cards.get(0, "k", 1u << PMIX_LOCAL), missing());
-  EXPECT_EQ(cards.cards.find(cards.links[0], "k", hash_key("k"), all_scopes)->scope, PMIX_REMOTE);
+  RemoteCards::Whole whole;
+  EXPECT_EQ(cards.cards.find(cards.links[0], "k", hash_key("k"), all_scopes, whole)->scope, PMIX_REMOTE);
 }
 
 // The hash in an entry has 8 bits: among 3,000 keys of one length many share it.
@@ -215,7 +219,8 @@ TEST(RemoteCards, the_far_end_of_eight_gi_b) {
   reinterpret_cast<RemoteCards::Header*>(raw)->used.store(RemoteCards::most_bytes - 12);
   ASSERT_TRUE(cards.append(link, {"job", 0, 0, 8, {&record, 1}}));
   EXPECT_LT(link.load(), RemoteCards::end_of_links);
-  EXPECT_TRUE(cards.find(link, "k", hash_key("k"), all_scopes));
+  RemoteCards::Whole whole;
+  EXPECT_TRUE(cards.find(link, "k", hash_key("k"), all_scopes, whole));
   EXPECT_EQ(cards.append(link, {"job", 0, 8, 16, {&record, 1}}).error().code, Errc::no_space);
   ::munmap(raw, bytes);
 }
@@ -253,6 +258,98 @@ TEST(RemoteCards, of_a_rank_that_turns_out_to_live_here) {
   EXPECT_EQ(words(lookup(job->view(), 3, "key", {}, {})), "s here");
 }
 
+// ---- what cards have in common
+
+/// Of a process of a node: the node's networks, and one number of its own in the middle.
+std::string address_of(int number) {
+  return "fe80::a288:c2ff:fe12:3456%ib0/" + std::to_string(1000 + number) + "/mtu=4096,lid=0x2f,rate=400";
+}
+
+TEST(RemoteCardsInCommon, is_stored_once) {
+  ExactCards cards(4096);
+  const auto add = [&](std::size_t rank, RemoteCards::Link base) {
+    const auto address = address_of(static_cast<int>(rank)), own = std::to_string(rank);
+    return cards.add(rank, 0, 8, {{PMIX_GLOBAL, "net.address.4.1", bytes_of(address)},
+                                  {PMIX_REMOTE, "own", bytes_of(own)},
+                                  {PMIX_GLOBAL, "net.devices.4.1", bytes_of(address_of(7))}}, base);
+  };
+  ASSERT_TRUE(add(0, 0));
+  const auto base = cards.links[0].load();
+  const auto first = cards.used();
+  ASSERT_TRUE(add(1, base));
+  ASSERT_TRUE(add(2, base));
+  EXPECT_LT(cards.used() - first, first / 2);
+  const auto saved = cards.cards.header().saved.load();  // a distance may take what padding would have
+  EXPECT_NEAR(static_cast<double>(saved), static_cast<double>(3 * first - cards.used()), 2 * 2);
+  EXPECT_EQ(cards.cards.base_of(base), 0u);
+  EXPECT_EQ(cards.cards.base_of(cards.links[2]), base);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const auto address = address_of(static_cast<int>(rank));
+    EXPECT_EQ(cards.get(rank, "net.address.4.1"), address);
+    EXPECT_EQ(cards.get(rank, "own", 1u << PMIX_REMOTE), std::to_string(rank));
+    EXPECT_EQ(cards.get(rank, "net.devices.4.1"), address_of(7));
+    EXPECT_EQ(cards.get(rank, "net.devices.4.2"), missing());
+    EXPECT_EQ(cards.get(rank, "net.address.4.1", 1u << PMIX_REMOTE), missing());
+    EXPECT_EQ(cards.everything(rank), "net.address.4.1=" + address + ";own=" + std::to_string(rank) +
+                                          ";net.devices.4.1=" + address_of(7) + ';');
+  }
+}
+
+TEST(RemoteCardsInCommon, of_cards_that_have_nothing_is_nothing) {
+  ExactCards cards(4096);
+  ASSERT_TRUE(cards.add(0, "net.address", address_of(0)));
+  const auto first = cards.used();
+  const std::string other(address_of(0).size(), '?');
+  ASSERT_TRUE(cards.add(1, 0, 8, {{PMIX_GLOBAL, "net.address", bytes_of(other)}}, cards.links[0]));
+  EXPECT_EQ(cards.used(), 2 * first);
+  EXPECT_EQ(cards.cards.base_of(cards.links[1]), 0u);
+  EXPECT_EQ(cards.get(1, "net.address"), other);
+}
+
+TEST(RemoteCardsInCommon, is_found_in_any_order_and_newer_records_hide_older_ones) {
+  ExactCards cards(8192);
+  const auto a = address_of(1), b = address_of(2), c = address_of(3);
+  ASSERT_TRUE(cards.add(0, {{PMIX_GLOBAL, "one", bytes_of(a)}, {PMIX_GLOBAL, "two", bytes_of(b)}}));
+  const auto base = cards.links[0].load();
+  ASSERT_TRUE(cards.add(1, 0, 8, {{PMIX_GLOBAL, "two", bytes_of(a)},
+                                  {PMIX_GLOBAL, "three", bytes_of(a)},
+                                  {PMIX_GLOBAL, "one", bytes_of(b)},
+                                  {PMIX_GLOBAL, "two", bytes_of(c)}}, base));
+  EXPECT_EQ(cards.get(1, "one"), b);
+  EXPECT_EQ(cards.get(1, "two"), c);
+  EXPECT_EQ(cards.get(1, "three"), a);
+  ASSERT_TRUE(cards.add(1, 8, 16, {{PMIX_GLOBAL, "one", bytes_of(c)}}, base));
+  EXPECT_EQ(cards.get(1, "one"), c);
+  EXPECT_EQ(cards.everything(1), "two=" + a + ";three=" + a + ";one=" + b + ";two=" + c + ";one=" + c + ';');
+}
+
+// A base that has one itself is none: no read follows more than one.
+TEST(RemoteCardsInCommon, is_with_a_card_that_is_whole) {
+  ExactCards cards(4096);
+  ASSERT_TRUE(cards.add(0, "net.address", address_of(0)));
+  ASSERT_TRUE(cards.add(1, 0, 8, {{PMIX_GLOBAL, "net.address", bytes_of(address_of(1))}}, cards.links[0]));
+  const auto used = cards.used();
+  ASSERT_TRUE(cards.add(2, 0, 8, {{PMIX_GLOBAL, "net.address", bytes_of(address_of(1))}}, cards.links[1]));
+  EXPECT_EQ(cards.cards.base_of(cards.links[2]), 0u);
+  EXPECT_GT(cards.used() - used, address_of(1).size());
+  EXPECT_EQ(cards.get(2, "net.address"), address_of(1));
+}
+
+TEST(RemoteCardsInCommon, of_values_of_all_lengths) {
+  ExactCards cards(4 << 20);
+  for (const std::size_t bytes : {0u, 1u, 40u, 8190u, 8191u, 8192u, 8300u, 500'000u}) {
+    const std::string value(bytes, 'v'), longer = value + "and more", other = bytes == 0 ? "x" : 'x' + value.substr(1);
+    std::fill(std::begin(cards.links), std::end(cards.links), 0);
+    ASSERT_TRUE(cards.add(0, "key", value));
+    for (const auto& like : {value, longer, other}) {
+      cards.links[1] = 0;
+      ASSERT_TRUE(cards.add(1, 0, 8, {{PMIX_GLOBAL, "key", bytes_of(like)}}, cards.links[0]));
+      EXPECT_EQ(cards.get(1, "key"), like) << bytes;
+      EXPECT_EQ(cards.cards.base_of(cards.links[1]) != 0, bytes >= 40) << bytes;
+    }
+  }
+}
+
 // ---- bytes that are wrong: a job was retired while a process read it
 
 TEST(RemoteCardsDamage, links_that_cannot_be) {
@@ -275,13 +372,19 @@ TEST(RemoteCardsDamage, links_that_cannot_be) {
 TEST(RemoteCardsDamage, ends_in_an_answer_whatever_is_written) {
   testing::Watchdog watchdog;
   testing::Random random;
-  ExactCards cards(700);
+  ExactCards cards(2000);
   const std::string long_value(300, 'l');
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(cards.add(0, {{PMIX_GLOBAL, "a", bytes_of("value")},
                               {PMIX_REMOTE, "key.one", bytes_of("another value")},
                               {PMIX_GLOBAL, "a", {}}}));
   ASSERT_TRUE(cards.add(0, "long", long_value));
+  const auto like = long_value + " and more", unlike = std::string(3, 'u') + long_value.substr(3);
+  const auto whole_one = cards.links[0].load();
+  for (const auto& value : {like, unlike})
+    ASSERT_TRUE(cards.add(0, cards.known(0), cards.known(0) + 8,
+                          {{PMIX_GLOBAL, "long", bytes_of(value)}, {PMIX_GLOBAL, "a", {}}}, whole_one));
+  ASSERT_GT(cards.cards.header().saved.load(), 400u);
   ASSERT_TRUE(cards.add(0, "newest", "v"));
   const auto link = cards.links[0].load();
   const std::vector<std::byte> good(cards.block.get(), cards.block.get() + cards.block.size());
@@ -291,12 +394,14 @@ TEST(RemoteCardsDamage, ends_in_an_answer_whatever_is_written) {
     testing::damage(random, cards.data(), cards.used());
     cards.links[0].store(random.below(4) == 0 ? static_cast<std::uint32_t>(random.below(400)) : link);
     for (const auto* key : {"a", "key.one", "long", "newest", "nowhere"}) {
-      const auto found = cards.cards.find(cards.links[0], key, hash_key(key), all_scopes);
+      RemoteCards::Whole whole;
+      const auto found = cards.cards.find(cards.links[0], key, hash_key(key), all_scopes, whole);
       faults += !found;
       if (found)
         for (const auto b : found->value) seen += static_cast<std::size_t>(b);
     }
-    if (const auto all = cards.cards.all(cards.links[0]))
+    std::deque<RemoteCards::Whole> whole;
+    if (const auto all = cards.cards.all(cards.links[0], whole))
       for (const auto& record : *all) seen += record.key.size() + record.value.size();
   }
   EXPECT_GT(seen, 0u);
