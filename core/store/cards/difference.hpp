@@ -19,8 +19,8 @@
 
 namespace weft::store {
 
-/// Memory for a value that is put together of its base and its difference: in itself for a short one, so that a
-/// Get of it allocates nothing. What is there is not moved.
+/// Memory for a value that is put together of its base and its difference: in itself for a short one, so that
+/// a Get of it allocates nothing. What is there is not moved.
 class WholeValue {
  public:
   WholeValue() = default;

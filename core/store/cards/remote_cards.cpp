@@ -117,8 +117,8 @@ Result<void> RemoteCards::append(std::atomic<Link>& link, const Card& card, Link
   const auto from = base_at(base);
   const bool has_base = from.count != 0;
   const auto distance = (used - from.begin) / 2;
-  std::uint64_t bytes = sizeof before + varint_bytes(end_and_base(card.to, has_base)) +
-                        (has_base ? varint_bytes(distance) : 0);
+  std::uint64_t bytes =
+      sizeof before + varint_bytes(end_and_base(card.to, has_base)) + (has_base ? varint_bytes(distance) : 0);
   for (const auto& record : records) {
     if (!is_storable(record)) return fail(Errc::invalid, "a card's record");
     const bool fits = record.value.size() <= std::numeric_limits<std::uint32_t>::max();
@@ -196,8 +196,8 @@ RemoteCards::Base RemoteCards::base_at(Link link) const noexcept {
 
 RemoteCards::Link RemoteCards::base_of(Link piece) const noexcept {
   Piece head;
-  const bool has_base = piece != 0 && read_head((std::uint64_t{piece} - 1) * 2, capacity_, head) &&
-                        head.base != Piece::no_base;
+  const bool has_base =
+      piece != 0 && read_head((std::uint64_t{piece} - 1) * 2, capacity_, head) && head.base != Piece::no_base;
   return has_base ? static_cast<Link>(head.base / 2 + 1) : 0;
 }
 

@@ -76,19 +76,22 @@ TEST(Difference, that_is_damaged_is_refused_or_ends) {
   };
   using namespace std::string_view_literals;
   EXPECT_TRUE(is_refused(""sv));
-  EXPECT_TRUE(is_refused("\x05"sv));                  // no run
-  EXPECT_TRUE(is_refused("\x7f\x7f\x00"sv));          // longer than both
-  EXPECT_TRUE(is_refused("\x05\x06\x00"sv));          // a run longer than the value
-  EXPECT_TRUE(is_refused("\x05\x00\x05" "abcd"sv));   // own bytes that are missing
-  EXPECT_TRUE(is_refused("\x05\x05\x00x"sv));         // bytes behind it
-  EXPECT_TRUE(is_refused("\x05\x05\x00\x00\x00"sv));  // a run behind it
+  EXPECT_TRUE(is_refused("\x05"sv));          // no run
+  EXPECT_TRUE(is_refused("\x7f\x7f\x00"sv));  // longer than both
+  EXPECT_TRUE(is_refused("\x05\x06\x00"sv));  // a run longer than the value
+  EXPECT_TRUE(
+      is_refused("\x05\x00\x05"
+                 "abcd"sv));                                  // own bytes that are missing
+  EXPECT_TRUE(is_refused("\x05\x05\x00x"sv));                 // bytes behind it
+  EXPECT_TRUE(is_refused("\x05\x05\x00\x00\x00"sv));          // a run behind it
   EXPECT_TRUE(is_refused("\x05\x02\x00\x00\x00\x03\x00"sv));  // a run of nothing
   EXPECT_TRUE(is_refused("\xff\xff\xff\xff\xff\x01"sv));
   testing::Random random;
   std::size_t ended = 0;
   for (unsigned round = 0; round < testing::rounds(100'000); ++round) {
     std::vector<std::byte> bytes(random.below(20));
-    for (auto& each : bytes) each = static_cast<std::byte>(random.below(2) == 0 ? random.below(256) : random.below(12));
+    for (auto& each : bytes)
+      each = static_cast<std::byte>(random.below(2) == 0 ? random.below(256) : random.below(12));
     WholeValue whole;
     const auto value = apply_difference(bytes, bytes_of(base), whole);
     EXPECT_LE(value ? value->size() : 0, base.size() + bytes.size());

@@ -29,7 +29,8 @@ Result<void> add(RemoteCards& cards, Shared& shared, std::uint64_t n) {
   const auto from = cards.known(link.load(std::memory_order_relaxed));
   // All but the first card rest on that.
   const RemoteCards::Link base = n == 1 ? 0 : 1;
-  return cards.append(link, {"job", static_cast<std::uint32_t>(n % rank_count), from, from + 8, records}, base);
+  return cards.append(link, {"job", static_cast<std::uint32_t>(n % rank_count), from, from + 8, records},
+                      base);
 }
 
 /// Every card is whole, its own rank's, and none is older than what was seen before. False: something was

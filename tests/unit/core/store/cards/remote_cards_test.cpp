@@ -269,9 +269,11 @@ TEST(RemoteCardsInCommon, is_stored_once) {
   ExactCards cards(4096);
   const auto add = [&](std::size_t rank, RemoteCards::Link base) {
     const auto address = address_of(static_cast<int>(rank)), own = std::to_string(rank);
-    return cards.add(rank, 0, 8, {{PMIX_GLOBAL, "net.address.4.1", bytes_of(address)},
-                                  {PMIX_REMOTE, "own", bytes_of(own)},
-                                  {PMIX_GLOBAL, "net.devices.4.1", bytes_of(address_of(7))}}, base);
+    return cards.add(rank, 0, 8,
+                     {{PMIX_GLOBAL, "net.address.4.1", bytes_of(address)},
+                      {PMIX_REMOTE, "own", bytes_of(own)},
+                      {PMIX_GLOBAL, "net.devices.4.1", bytes_of(address_of(7))}},
+                     base);
   };
   ASSERT_TRUE(add(0, 0));
   const auto base = cards.links[0].load();
@@ -311,10 +313,12 @@ TEST(RemoteCardsInCommon, is_found_in_any_order_and_newer_records_hide_older_one
   const auto a = address_of(1), b = address_of(2), c = address_of(3);
   ASSERT_TRUE(cards.add(0, {{PMIX_GLOBAL, "one", bytes_of(a)}, {PMIX_GLOBAL, "two", bytes_of(b)}}));
   const auto base = cards.links[0].load();
-  ASSERT_TRUE(cards.add(1, 0, 8, {{PMIX_GLOBAL, "two", bytes_of(a)},
-                                  {PMIX_GLOBAL, "three", bytes_of(a)},
-                                  {PMIX_GLOBAL, "one", bytes_of(b)},
-                                  {PMIX_GLOBAL, "two", bytes_of(c)}}, base));
+  ASSERT_TRUE(cards.add(1, 0, 8,
+                        {{PMIX_GLOBAL, "two", bytes_of(a)},
+                         {PMIX_GLOBAL, "three", bytes_of(a)},
+                         {PMIX_GLOBAL, "one", bytes_of(b)},
+                         {PMIX_GLOBAL, "two", bytes_of(c)}},
+                        base));
   EXPECT_EQ(cards.get(1, "one"), b);
   EXPECT_EQ(cards.get(1, "two"), c);
   EXPECT_EQ(cards.get(1, "three"), a);
@@ -338,7 +342,8 @@ TEST(RemoteCardsInCommon, is_with_a_card_that_is_whole) {
 TEST(RemoteCardsInCommon, of_values_of_all_lengths) {
   ExactCards cards(4 << 20);
   for (const std::size_t bytes : {0u, 1u, 40u, 8190u, 8191u, 8192u, 8300u, 500'000u}) {
-    const std::string value(bytes, 'v'), longer = value + "and more", other = bytes == 0 ? "x" : 'x' + value.substr(1);
+    const std::string value(bytes, 'v'), longer = value + "and more",
+                                         other = bytes == 0 ? "x" : 'x' + value.substr(1);
     std::fill(std::begin(cards.links), std::end(cards.links), 0);
     ASSERT_TRUE(cards.add(0, "key", value));
     for (const auto& like : {value, longer, other}) {
