@@ -2,14 +2,18 @@
 // The structures of the node segment, in private memory: the cost of the code without other processes.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "core/store/boards/server_board.hpp"
 #include "core/store/cards/keyed_log.hpp"
+#include "core/store/cards/remote_cards.hpp"
+#include "pmix_common.h"
 
 namespace weft::store {
 namespace {
@@ -60,6 +64,40 @@ void log_append(benchmark::State& state) {
     if ((*log)->append(record)) continue;
     state.PauseTiming();  // full: another one
     log = std::make_unique<Log>();
+    state.ResumeTiming();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+
+/// A card of another node, of one key, into the segment. range(0): bytes of its value; range(1): 0: of random
+/// ones, 1: but for four of them as those of the first card, on which it rests.
+void remote_append(benchmark::State& state) {
+  constexpr std::uint64_t most = std::uint64_t{16} << 20;
+  const auto memory = zeroed(RemoteCards::footprint(most));
+  RemoteCards cards(memory.get(), most);
+  std::mt19937_64 random(1);
+  std::vector<std::byte> value(static_cast<std::size_t>(state.range(0)));
+  const auto draw = [&](std::size_t bytes) {
+    std::generate_n(value.begin(), bytes, [&] { return static_cast<std::byte>(random()); });
+  };
+  draw(value.size());
+  std::vector<std::vector<std::byte>> values;
+  for (int i = 0; i < 64; ++i) {
+    draw(state.range(1) == 0 ? value.size() : 4);
+    values.push_back(value);
+  }
+  RemoteCards::Link base = 0;
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const CardRecord record{PMIX_GLOBAL, "btl.tcp.4.1", values[next++ % values.size()]};
+    std::atomic<RemoteCards::Link> link{0};
+    if (cards.append(link, {"job", 1, 0, 320, {&record, 1}}, base)) {
+      if (base == 0) base = link.load();
+      continue;
+    }
+    state.PauseTiming();  // full: from the beginning
+    std::memset(memory.get(), 0, RemoteCards::footprint(most));
+    base = 0;
     state.ResumeTiming();
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
@@ -116,6 +154,7 @@ void board_round(benchmark::State& state) {
 
 BENCHMARK(hash_a_key);
 BENCHMARK(log_append)->Arg(64)->Arg(256)->Arg(4096);
+BENCHMARK(remote_append)->ArgsProduct({{64, 256, 4096}, {0, 1}});
 BENCHMARK(log_find)->Arg(1)->Arg(16)->Arg(256);
 BENCHMARK(log_miss)->Arg(1)->Arg(16)->Arg(256);
 BENCHMARK(log_visit)->Arg(16)->Arg(256);

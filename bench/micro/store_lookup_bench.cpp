@@ -2,7 +2,9 @@
 // One Get below the C API: a job in a segment as a server lays it out, looked up as its clients do.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <random>
 #include <string>
 
 #include "core/store/get/lookup.hpp"
@@ -17,14 +19,21 @@ using data::Value;
 constexpr Caller caller{true, 0};
 
 /// `ranks` ranks on this node and as many on another, each of which put 16 keys of 64 bytes; those of the
-/// other node have come with `fences` fences.
+/// other node have come with `fences` fences. alike: all have put the same, so that one card is whole.
 class Job {
  public:
-  explicit Job(std::uint32_t ranks, std::size_t fences = 1)
+  explicit Job(std::uint32_t ranks, std::size_t fences = 1, bool alike = false)
       : segment_(make_segment()), writer_(make_job(segment_, ranks)) {
-    const std::vector<std::byte> bytes(64, std::byte{7});
+    std::mt19937_64 random(1);
+    std::vector<std::byte> bytes(64, std::byte{7});
     data::Writer encoded;
-    if (!data::encode_value(encoded, Value::of_bytes(bytes).get())) std::abort();
+    const auto draw = [&] {
+      if (!alike)
+        std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<std::byte>(random()); });
+      encoded = {};
+      if (!data::encode_value(encoded, Value::of_bytes(bytes).get())) std::abort();
+    };
+    draw();
     std::vector<std::string> keys;
     for (int k = 0; k < 16; ++k) keys.push_back("key." + std::to_string(k));
     for (std::uint32_t r = 0; r < ranks; ++r) {
@@ -34,6 +43,7 @@ class Job {
     }
     for (std::size_t f = 0; f < fences; ++f)
       for (std::uint32_t r = 0; r < ranks; ++r) {
+        draw();
         std::vector<CardRecord> records;
         for (std::size_t k = f * keys.size() / fences; k < (f + 1) * keys.size() / fences; ++k)
           records.push_back({PMIX_GLOBAL, keys[k], encoded.view()});
@@ -70,9 +80,10 @@ class Job {
 
 /// range(0): ranks on each of the two nodes. Each look-up asks the next rank, so that the cards take turns in
 /// the cache.
-void look_up(benchmark::State& state, const char* key, std::uint32_t node, std::size_t fences = 1) {
+void look_up(benchmark::State& state, const char* key, std::uint32_t node, std::size_t fences = 1,
+             bool alike = false) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
-  const Job job(ranks, fences);
+  const Job job(ranks, fences, alike);
   std::uint32_t rank = 0;
   for (auto _ : state) {
     auto value = lookup(job.view(), node * ranks + rank, key, {}, caller);
@@ -87,6 +98,9 @@ void lookup_local(benchmark::State& state) {
 }
 void lookup_remote(benchmark::State& state) {
   look_up(state, "key.7", 1);
+}
+void lookup_remote_alike(benchmark::State& state) {
+  look_up(state, "key.7", 1, 1, true);
 }
 /// A key that came with the first of 16 fences, behind the 15 later pieces of its rank.
 void lookup_remote_oldest(benchmark::State& state) {
@@ -122,6 +136,7 @@ void lookup_miss(benchmark::State& state) {
 
 BENCHMARK(lookup_local)->Arg(1)->Arg(64);
 BENCHMARK(lookup_remote)->Arg(1)->Arg(64);
+BENCHMARK(lookup_remote_alike)->Arg(1)->Arg(64);
 BENCHMARK(lookup_remote_oldest)->Arg(1)->Arg(64);
 BENCHMARK(lookup_computed)->Arg(1)->Arg(64);
 BENCHMARK(lookup_stored)->Arg(64);

@@ -271,6 +271,7 @@ Result<RemoteCards::Stored> RemoteCards::stored(const Piece& piece, const Entry&
                                                 std::uint64_t body) const noexcept {
   if (entry.key_bytes() != 0) return Stored{record(entry, body)};
   const auto corrupt = [] { return fail(Errc::corrupt, "base of a remote card"); };
+  if (piece.base == Piece::no_base) return corrupt();  // the entry has changed since: the job was retired
   const Bytes bytes{data_ + body, entry.value_bytes};
   std::uint64_t at = 0, entry_at = 0, body_at = 0;
   if (!read_varint(bytes, at, entry_at) || !read_varint(bytes, at, body_at)) return corrupt();
