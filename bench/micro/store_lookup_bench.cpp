@@ -28,8 +28,7 @@ class Job {
     std::vector<std::byte> bytes(64, std::byte{7});
     data::Writer encoded;
     const auto draw = [&] {
-      if (!alike)
-        std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<std::byte>(random()); });
+      if (!alike) std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<std::byte>(random()); });
       encoded = {};
       if (!data::encode_value(encoded, Value::of_bytes(bytes).get())) std::abort();
     };

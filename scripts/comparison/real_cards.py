@@ -20,10 +20,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 LIMIT_S = 120
 COMMON = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl_tcp_if_include": "lo",
-          "UCX_NET_DEVICES": "lo", "FI_TCP_IFACE": "lo", "FI_PROVIDER": "tcp"}
+          "UCX_NET_DEVICES": "lo", "FI_TCP_IFACE": "lo"}
 NETWORKS = {"TCP (ob1, btl tcp and vader)": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,vader,self"},
-            "UCX (tcp, shared memory)": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_osc": "ucx", "UCX_TLS": "tcp,sm,self"},
-            "libfabric (cm, mtl ofi)": {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi"}}
+            "UCX (tcp, shared memory)": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_osc": "ucx", "OMPI_MCA_opal_common_ucx_tls": "any",
+                                         "OMPI_MCA_opal_common_ucx_devices": "any", "UCX_TLS": "tcp,sm,self"},
+            "libfabric (cm, mtl ofi)": {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi",
+                                        "OMPI_MCA_mtl_ofi_provider_include": "tcp;ofi_rxm"}}
 
 
 def counters_of(options, program, network, ranks):

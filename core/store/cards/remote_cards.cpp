@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t value_mask = 0x1fff, key_mask = 0x1ff, global_bit = 1u << 22, last_bit = 1u << 23;
 constexpr unsigned key_shift = 13, hash_shift = 24;
 /// A difference that saves fewer bytes is not worth the work of each read.
-constexpr std::size_t least_saved = 16;
+constexpr std::size_t least_saved = 8;
 
 bool is_long(std::uint64_t value_bytes) noexcept {
   return value_bytes >= value_mask;
@@ -63,8 +63,8 @@ struct RemoteCards::Entry {
 
   std::size_t key_bytes() const noexcept { return word >> key_shift & key_mask; }
   std::uint8_t scope() const noexcept { return (word & global_bit) != 0 ? PMIX_GLOBAL : PMIX_REMOTE; }
-  /// The value of these two fields in the entry of a key.
-  static constexpr std::uint32_t key_fields = 0xffu << hash_shift | key_mask << key_shift;
+  /// The value of two fields in the entry of a key: its hash, and its bytes, which a base may have.
+  static constexpr std::uint32_t hash_field = 0xffu << hash_shift, key_field = key_mask << key_shift;
   static std::uint32_t of_key(std::size_t key_bytes, std::uint64_t hash) noexcept {
     return static_cast<std::uint32_t>(hash & 0xff) << hash_shift | static_cast<std::uint32_t>(key_bytes)
                                                                        << key_shift;
@@ -203,8 +203,11 @@ RemoteCards::Link RemoteCards::base_of(Link piece) const noexcept {
 
 /// Pages for what is about to be written between these offsets; the one of the byte before is there.
 Result<void> RemoteCards::back(std::uint64_t from, std::uint64_t to) noexcept {
-  const auto next_page = shm::page_aligned(sizeof(Header) + from) - sizeof(Header);
-  return to > next_page ? shm::populate(data_ + next_page, to - next_page) : Result<void>();
+  const auto next_page = std::max(backed_, shm::page_aligned(sizeof(Header) + from) - sizeof(Header));
+  if (to <= next_page) return {};
+  if (auto ok = shm::populate(data_ + next_page, to - next_page); !ok) return ok;
+  backed_ = shm::page_aligned(sizeof(Header) + to) - sizeof(Header);
+  return {};
 }
 
 inline bool RemoteCards::read_head(std::uint64_t offset, std::uint64_t limit, Piece& piece) const noexcept {
@@ -227,14 +230,18 @@ std::uint64_t RemoteCards::known(Link link) const noexcept {
   return link != 0 && read_head((std::uint64_t{link} - 1) * 2, capacity_, newest) ? newest.end : 0;
 }
 
-/// at: at most the limit. False: it does not end within that.
-inline bool RemoteCards::read_entry(std::uint64_t at, std::uint64_t limit, Entry& entry) const noexcept {
+/// at: at most the limit; moves behind the entry. False: that does not end within the limit. Where the next
+/// entry is has to be a guess of the processor, by the branch, and not a sum that waits for this one.
+inline bool RemoteCards::read_entry(std::uint64_t& at, std::uint64_t limit, Entry& entry) const noexcept {
   if (limit - at < 4) return false;
   std::memcpy(&entry.word, data_ + at, 4);
   entry.value_bytes = entry.word & value_mask;
-  if (entry.value_bytes != value_mask) return true;
-  if (limit - at < 8) return false;
-  std::memcpy(&entry.value_bytes, data_ + at + 4, 4);
+  at += 4;
+  if (entry.value_bytes == value_mask) [[unlikely]] {
+    if (limit - at < 4) return false;
+    std::memcpy(&entry.value_bytes, data_ + at, 4);
+    at += 4;
+  }
   return true;
 }
 
@@ -247,7 +254,6 @@ Result<RemoteCards::Piece> RemoteCards::scan(std::uint64_t offset, std::uint64_t
   for (bool last = false; !last;) {
     Entry entry;
     if (!read_entry(at, limit, entry)) return fail(Errc::corrupt, "remote card entry");
-    at += entry.bytes();
     if (entry.key_bytes() == 0 && (piece.base == Piece::no_base || entry.value_bytes == 0))
       return fail(Errc::corrupt, "remote card entry");
     see(entry, body);
@@ -278,7 +284,8 @@ Result<RemoteCards::Stored> RemoteCards::stored(const Piece& piece, const Entry&
   // A base ends before the piece: I3.
   if (piece.begin - piece.base < entry_at || piece.begin - piece.base < body_at) return corrupt();
   Entry like;
-  if (!read_entry(piece.base + entry_at, piece.begin, like)) return corrupt();
+  entry_at += piece.base;
+  if (!read_entry(entry_at, piece.begin, like)) return corrupt();
   const auto room = piece.begin - piece.base - body_at;
   if (like.key_bytes() == 0 || like.key_bytes() + std::uint64_t{like.value_bytes} > room) return corrupt();
   const auto base = record(like, piece.base + body_at);
@@ -295,10 +302,13 @@ Result<CardRecord> RemoteCards::whole_record(const Stored& stored, Whole& whole)
 Result<CardRecord> RemoteCards::find(Link link, std::string_view key, std::uint64_t hash,
                                      std::uint32_t scopes, Whole& whole) const {
   if (key.size() > max_key_bytes) return fail(Errc::not_found);
-  const auto wanted = Entry::of_key(key.size(), hash), wanted_of_base = Entry::of_key(0, hash);
-  const auto may_be = [&](const Entry& entry) {
-    const auto fields = entry.word & Entry::key_fields;
-    return (fields == wanted || fields == wanted_of_base) && (scopes >> entry.scope() & 1) != 0;
+  const auto wanted = Entry::of_key(key.size(), hash);
+  const auto may_be = [wanted, scopes](const Entry& entry) {
+    const auto other = entry.word ^ wanted;
+    if ((other & Entry::hash_field) != 0) [[likely]]
+      return false;
+    const bool is_of_length = (other & Entry::key_field) == 0 || entry.key_bytes() == 0;
+    return is_of_length && (scopes >> entry.scope() & 1) != 0;
   };
   for (std::uint64_t limit = capacity_; link != 0;) {
     const auto offset = (std::uint64_t{link} - 1) * 2;

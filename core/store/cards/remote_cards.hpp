@@ -142,7 +142,7 @@ class RemoteCards {
   template <class See>
   Result<Piece> scan(std::uint64_t offset, std::uint64_t limit, See&& see) const noexcept;
   Base base_at(Link link) const noexcept;
-  bool read_entry(std::uint64_t at, std::uint64_t limit, Entry& entry) const noexcept;
+  bool read_entry(std::uint64_t& at, std::uint64_t limit, Entry& entry) const noexcept;
   std::byte* write_records(std::byte* entry, std::span<const CardRecord> records, const Base& base,
                            bool& has_like) const noexcept;
   Result<void> back(std::uint64_t from, std::uint64_t to) noexcept;
@@ -159,6 +159,7 @@ class RemoteCards {
   Header* header_ = nullptr;
   std::byte* data_ = nullptr;
   std::uint64_t capacity_ = 0;
+  std::uint64_t backed_ = 0;  ///< writer: there are pages up to here, from its first append on
 };
 
 }  // namespace weft::store
