@@ -335,8 +335,8 @@ Scratch::~Scratch() {
 namespace {
 
 /// Other programs of this machine come and go in these, other PMIx libraries under test among them: only what
-/// bears our name counts, and not what weftrun's jobs have, whose own tests run beside these and look after
-/// it.
+/// bears our name counts, and not what weftrun's jobs and those of unit tests (weft-test-) have: their own
+/// tests run beside these and look after it. No unit test makes another file with our name.
 Words ours_in(const char* directory) {
   // "weft-host-4711.0.6242b9581ae20798": the folder of a job's ranks.
   const auto is_jobs_folder = [](const std::string& name) {
@@ -347,7 +347,7 @@ Words ours_in(const char* directory) {
   auto names = names_in(directory);
   std::erase_if(names, [&](const std::string& name) {
     return name.find("weft") == std::string::npos || name.find("weftrun") != std::string::npos ||
-           is_jobs_folder(name);
+           name.find("weft-test-") != std::string::npos || is_jobs_folder(name);
   });
   return names;
 }

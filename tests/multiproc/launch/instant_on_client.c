@@ -147,18 +147,19 @@ static void connect_with_all(void) {
 
 // ---- a job of a process
 
-static void spawn(const char* program, char* key) {
+static void spawn(char* program, char* key) {
   if (me.rank != 0) return;
   pmix_app_t app;
   PMIX_APP_CONSTRUCT(&app);
-  app.cmd = strdup(program);
-  char* words[] = {strdup(program), strdup("keys"), strdup(key), NULL};
+  app.cmd = program;
+  char keys[] = "keys", *words[] = {program, keys, key, NULL};
   app.argv = words;
   app.maxprocs = (int)job_size;
   pmix_info_t by_node;
   PMIX_INFO_LOAD(&by_node, PMIX_MAPBY, "node", PMIX_STRING);
   pmix_nspace_t nspace;
   const pmix_status_t status = PMIx_Spawn(&by_node, 1, &app, 1, nspace);
+  PMIX_INFO_DESTRUCT(&by_node);
   if (status != PMIX_SUCCESS) stop("PMIx_Spawn", PMIx_Error_string(status));
 }
 

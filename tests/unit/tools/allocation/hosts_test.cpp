@@ -139,7 +139,7 @@ TEST(Hostfile, what_is_wrong_is_named_with_file_and_line) {
 }
 
 TEST(Hostfile, from_a_file) {
-  const std::string file = testing::TempDir() + "/weft-hosts-" + std::to_string(::getpid());
+  const std::string file = testing::TempDir() + "/hosts_test_" + std::to_string(::getpid());
   std::ofstream(file) << "a:2\nb\n";
   EXPECT_EQ(shown(read_hostfile(file)), "a:2 b:1");
   std::ofstream(file, std::ios::trunc).close();

@@ -57,7 +57,7 @@ struct JobOrdersTest : RunningCluster {
   }
 
   static constexpr std::array<std::uint32_t, 4> below = {8, 9, 10, 11};  ///< node 0
-  const std::string signal_file = fmt::format("/tmp/weft-test-{}", ::getpid());
+  const std::string signal_file = fmt::format("/tmp/job_orders_test_{}", ::getpid());
 };
 
 TEST_F(JobOrdersTest, each_node_of_two_levels_runs_and_ends_once) {

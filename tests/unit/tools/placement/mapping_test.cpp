@@ -111,7 +111,7 @@ TEST(DescribedTopology, synthetic_text_or_file) {
   EXPECT_EQ(counted.threads, 16U);
   EXPECT_EQ(counted.cores, 8U);
   EXPECT_EQ(counted.numa_nodes, 2U);
-  const std::string file = testing::TempDir() + "/weft-machine-" + std::to_string(::getpid()) + ".xml";
+  const std::string file = testing::TempDir() + "/machine_test_" + std::to_string(::getpid()) + ".xml";
   ASSERT_EQ(hwloc_topology_export_xml(machine.get(), file.c_str(), 0), 0);
   EXPECT_EQ(processors_in(described_topology(file).get()).cores, 8U);
   ::unlink(file.c_str());

@@ -14,7 +14,7 @@ namespace weft::ucx {
 namespace {
 
 TEST(Modules, those_for_cards_only_where_there_is_one) {
-  const auto sysfs = std::filesystem::temp_directory_path() / ("weft-modules-" + std::to_string(::getpid()));
+  const auto sysfs = std::filesystem::temp_directory_path() / ("modules_test_" + std::to_string(::getpid()));
   const auto cards = sysfs / "class" / "infiniband";
   const auto are_out = [&] { return useful_modules(sysfs).find("rdmacm") != std::string::npos; };
   EXPECT_TRUE(are_out());

@@ -32,7 +32,7 @@ int as_a_user(Life life) {
 }
 
 std::string new_folder() {
-  std::string path = fs::temp_directory_path().string() + "/weft-remove-tree-XXXXXX";
+  std::string path = fs::temp_directory_path().string() + "/remove_tree_XXXXXX";
   return ::mkdtemp(path.data()) == nullptr ? std::string() : path;
 }
 

@@ -20,7 +20,7 @@ using Words = std::vector<std::string>;
 class File {
  public:
   explicit File(const std::string& text)
-      : name_(testing::TempDir() + "/weft-programs-" + std::to_string(::getpid())) {
+      : name_(testing::TempDir() + "/programs_test_" + std::to_string(::getpid())) {
     std::ofstream(name_) << text;
   }
   ~File() { ::unlink(name_.c_str()); }

@@ -35,7 +35,7 @@ class NodeKeysTest : public testing::Test {
     return make_plan(options_of(lines, std::move(words)), plan_context());
   }
 
-  const std::string file_ = fmt::format("{}/weft-node-keys-{}", testing::TempDir(), ::getpid());
+  const std::string file_ = fmt::format("{}/node_keys_test_{}", testing::TempDir(), ::getpid());
 };
 
 /// "KEY=VALUE,VALUE KEY=VALUE": the values by node, one of all nodes alone.

@@ -84,7 +84,7 @@ TEST(Plan, a_program_may_have_nodes_of_its_own) {
 }
 
 TEST(Plan, a_rank_file_says_where_each_rank_is) {
-  const std::string file = testing::TempDir() + "/weft-ranks-" + std::to_string(::getpid());
+  const std::string file = testing::TempDir() + "/ranks_test_" + std::to_string(::getpid());
   std::ofstream(file) << "rank 1=localhost slot=0\nrank 0=b slot=1:*\n";
   const Plan plan = plan_for({"--rankfile", file});
   EXPECT_EQ(shown(plan), "b:1 head:1! 2;list:1x0,1x1");
