@@ -17,6 +17,8 @@ constexpr std::array of_exchanges{Choice{A::bruck, 1, 1}, Choice{A::ring, 1, 1},
 /// The usual one where servers share processors: of what costs the same, the one that wakes the fewest is the
 /// fastest there.
 constexpr Choice fewest_messages{A::tree, 16, 1};
+/// Of its cost, what another one may have at most. There the kernel decides more than the model knows: which
+/// process has its turn when.
 constexpr double worth_it = 0.9, worth_it_there = 0.7;
 
 /// The usual one, unless another one has so much less. weight(choice): what it costs.

@@ -40,8 +40,8 @@ class Rule {
   /// Where each member gives so many bytes. most: known to have no more before they are exchanged.
   Reason why_exchange(std::uint32_t n, std::uint64_t bytes, std::uint64_t most) const;
 
-  /// What is chosen among, the usual one first, which is a tree where members share processors: another one
-  /// has to be a tenth cheaper.
+  /// What is chosen among, the usual one first: another one has to be a tenth cheaper. Where members share
+  /// processors the usual one is a tree of few messages, and another has to be three tenths cheaper.
   static std::span<const Choice> barriers() noexcept;
   static std::span<const Choice> exchanges() noexcept;
 
