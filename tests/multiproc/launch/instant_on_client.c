@@ -6,7 +6,7 @@
 //   instant_on_client keys KEY...   prints "rank PEER HOST VALUE..." for each rank: what its node has of KEYs
 //   instant_on_client connect       connects with each other rank over TCP; rank 0 prints "connected N"
 //                                   exit status 3: a port of the rule is in use by another program
-//   instant_on_client spawn KEY     rank 0 spawns `keys KEY` on all nodes, and waits until it has ended
+//   instant_on_client spawn KEY     rank 0 spawns `keys KEY` on all nodes; weftrun waits until that has ended
 //   instant_on_client measure       prints what a first touch by the rule takes, and a first Get of a card
 #include <arpa/inet.h>
 #include <errno.h>

@@ -83,7 +83,7 @@ class Keys(InstantOn):
                     self.assertEqual(len(lines), 4)
                     for line in lines:
                         addresses = line.split()[3]
-                        self.assertEqual([] if addresses == "-" else sorted(addresses.split(",")), sorted(told))
+                        self.assertEqual([] if addresses == "-" else sorted(addresses.split(",")), sorted(set(told)))
 
     def test_a_spawned_job_has_those_of_its_nodes(self):
         nodes = self.hostfile("a slots=2 data:port=1", "b slots=2 data:port=2")

@@ -355,6 +355,27 @@ TEST(RemoteCardsInCommon, of_values_of_all_lengths) {
   }
 }
 
+TEST(RemoteCardsInCommon, is_with_the_first_card_of_the_job_or_else_of_the_node) {
+  Node node;
+  auto job = node.add(flat_job("job", 8, 2));
+  ASSERT_TRUE(job);
+  const auto link = [&](std::uint32_t rank) { return job->view().cards().remote_link(rank); };
+  const auto base_of = [&](std::uint32_t rank) { return job->view().cards().remote().base_of(link(rank)); };
+  const auto add = [&](std::uint32_t rank, std::string_view value, RemoteCards::Link& base) {
+    const CardRecord record{PMIX_GLOBAL, "net.address", bytes_of(value)};
+    return job->add_card({"job", rank, 0, 8, {&record, 1}}, &base);
+  };
+  const std::string unlike(address_of(0).size(), '?');
+  RemoteCards::Link one = 0, alike = 0, other = 0;
+  ASSERT_TRUE(add(2, address_of(0), one) && add(3, address_of(1), one));
+  ASSERT_TRUE(add(4, address_of(2), alike) && add(5, address_of(3), alike));
+  ASSERT_TRUE(add(6, unlike, other) && add(7, unlike, other));
+  EXPECT_EQ(base_of(2), 0u);
+  for (const auto rank : {3u, 4u, 5u}) EXPECT_EQ(base_of(rank), link(2)) << rank;
+  EXPECT_EQ(base_of(6), 0u);
+  EXPECT_EQ(base_of(7), link(6));
+}
+
 // ---- bytes that are wrong: a job was retired while a process read it
 
 TEST(RemoteCardsDamage, links_that_cannot_be) {
